@@ -1,0 +1,2 @@
+//! The pitchpipe command.
+fn main() {}

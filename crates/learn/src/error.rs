@@ -1,0 +1,53 @@
+//! Why a fit gave no model.
+
+use thiserror::Error;
+
+/// Why a component could not be fitted or asked.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The deadline passed, or the caller asked to stop.
+    #[error("out of time")]
+    OutOfTime,
+    /// The caller cancelled the work.
+    #[error("cancelled")]
+    Cancelled,
+    /// The work would need more memory than it was given.
+    #[error("{component} would need {needed} bytes but may use {limit}")]
+    OutOfMemory {
+        /// Which component.
+        component: &'static str,
+        /// Bytes it would allocate.
+        needed: u64,
+        /// Bytes it may allocate.
+        limit: u64,
+    },
+    /// There are fewer rows than the component needs.
+    #[error("{component} asks for {needed} rows but was given {got}")]
+    TooFewRows {
+        /// Which component.
+        component: &'static str,
+        /// How many it needs.
+        needed: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// The component needs at least two classes.
+    #[error("{component} asks for two classes but the training rows have one")]
+    OneClass {
+        /// Which component.
+        component: &'static str,
+    },
+    /// No feature is left.
+    #[error("{component} leaves no feature")]
+    NoFeatures {
+        /// Which component.
+        component: &'static str,
+    },
+    /// The numbers overflowed.
+    #[error("{component} met numbers too large to compute with")]
+    NotFinite {
+        /// Which component.
+        component: &'static str,
+    },
+}

@@ -1,0 +1,1 @@
+//! Estimators: one file a type, in the order of the search space.

@@ -1,0 +1,103 @@
+//! A prepared matrix: numbers only, none missing, none infinite.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+/// `n_rows` by `n_cols` finite numbers, column-major, with what estimators derive from it once and
+/// share: the row-major copy and the content's key.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Features {
+    n_rows: usize,
+    n_cols: usize,
+    columns: Vec<f64>,
+    #[serde(skip)]
+    rows: OnceLock<Vec<f64>>,
+    #[serde(skip)]
+    content: OnceLock<u64>,
+}
+
+impl Features {
+    /// A matrix from its columns, one after the other.
+    ///
+    /// # Panics
+    /// If there are not `n_rows * n_cols` numbers.
+    pub fn from_columns(n_rows: usize, n_cols: usize, columns: Vec<f64>) -> Self {
+        assert_eq!(columns.len(), n_rows * n_cols, "as many numbers as rows times columns");
+        Self { n_rows, n_cols, columns, rows: OnceLock::new(), content: OnceLock::new() }
+    }
+
+    /// How many rows there are.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// How many columns there are.
+    pub fn n_cols(&self) -> usize {
+        self.n_cols
+    }
+
+    /// All numbers, column after column.
+    pub fn columns(&self) -> &[f64] {
+        &self.columns
+    }
+
+    /// One column.
+    #[inline]
+    pub fn column(&self, j: usize) -> &[f64] {
+        &self.columns[j * self.n_rows..(j + 1) * self.n_rows]
+    }
+
+    /// All numbers, row after row; transposed once, at the first call.
+    pub fn rows(&self) -> &[f64] {
+        self.rows.get_or_init(|| transpose(&self.columns, self.n_rows, self.n_cols))
+    }
+
+    /// One row, contiguous.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.rows()[i * self.n_cols..(i + 1) * self.n_cols]
+    }
+
+    /// A key of the content: equal matrices have equal keys.
+    pub fn content(&self) -> u64 {
+        *self.content.get_or_init(|| {
+            let mut hash = xxhash_rust::xxh3::Xxh3::new();
+            hash.update(&(self.n_rows as u64).to_le_bytes());
+            hash.update(&(self.n_cols as u64).to_le_bytes());
+            for value in &self.columns {
+                // Adding 0 turns -0 into 0: the two are one number.
+                hash.update(&(value + 0.0).to_le_bytes());
+            }
+            hash.digest()
+        })
+    }
+}
+
+impl Clone for Features {
+    fn clone(&self) -> Self {
+        Self::from_columns(self.n_rows, self.n_cols, self.columns.clone())
+    }
+}
+
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        (self.n_rows, self.n_cols, &self.columns) == (other.n_rows, other.n_cols, &other.columns)
+    }
+}
+
+/// Column-major to row-major, in blocks that stay in cache.
+fn transpose(columns: &[f64], n_rows: usize, n_cols: usize) -> Vec<f64> {
+    const BLOCK: usize = 32;
+    let mut rows = vec![0.0; columns.len()];
+    for i0 in (0..n_rows).step_by(BLOCK) {
+        for j0 in (0..n_cols).step_by(BLOCK) {
+            for i in i0..(i0 + BLOCK).min(n_rows) {
+                for j in j0..(j0 + BLOCK).min(n_cols) {
+                    rows[i * n_cols + j] = columns[j * n_rows + i];
+                }
+            }
+        }
+    }
+    rows
+}

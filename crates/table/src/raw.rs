@@ -1,0 +1,54 @@
+//! A table as it was read: named columns of cells, before any of them is taken for a feature.
+
+/// What a reader returns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawTable {
+    /// How many rows there are, header aside.
+    pub n_rows: usize,
+    /// The columns in the file's order; names are unique.
+    pub columns: Vec<RawColumn>,
+    /// What the reader had to decide, in sentences for the user (delimiter, encoding, header).
+    pub notes: Vec<String>,
+}
+
+/// A named column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawColumn {
+    /// Its name in the file, or `column_1`, … where the file has none.
+    pub name: String,
+    /// Its cells.
+    pub cells: Cells,
+}
+
+/// The cells of a column, each in the form that costs least.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    /// Numbers; a missing cell is NaN. `integers` says that every number present is whole *and was
+    /// written or typed as an integer*.
+    Numbers {
+        /// One number per row.
+        values: Vec<f64>,
+        /// Whether all of them are integers.
+        integers: bool,
+    },
+    /// Text as codes into a dictionary in order of first appearance; missing is `MISSING_CODE`.
+    Text {
+        /// One code per row.
+        codes: Vec<u32>,
+        /// The distinct texts.
+        dictionary: Vec<String>,
+    },
+    /// Values of a declared set (an ARFF nominal, an Arrow dictionary, booleans as `false`, `true`), in
+    /// the declared order, whether or not each occurs; missing is `MISSING_CODE`.
+    Nominal {
+        /// One code per row.
+        codes: Vec<u32>,
+        /// The declared levels.
+        levels: Vec<String>,
+    },
+    /// Instants as seconds since 1970-01-01T00:00:00Z (dates at midnight); a missing cell is NaN.
+    Instants {
+        /// One instant per row.
+        seconds: Vec<f64>,
+    },
+}

@@ -1,0 +1,38 @@
+//! The project's own chores.
+
+mod python;
+mod tests;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The project's chores: tests, golden files, benchmarks.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run every test, setting up all they need.
+    Test,
+    /// Run what CI runs: formatting, lints, then every test.
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let result = match Args::parse().chore {
+        Chore::Test => tests::test(),
+        Chore::Ci => tests::ci(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
