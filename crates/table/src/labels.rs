@@ -52,6 +52,12 @@ impl Labels {
         counts
     }
 
+    /// Each class's share of the rows; all zero where there are no rows.
+    pub fn priors(&self) -> Vec<f64> {
+        let n = self.len().max(1) as f64;
+        self.counts().into_iter().map(|count| count as f64 / n).collect()
+    }
+
     /// The labels of the given rows, in the order given.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self { codes: rows.iter().map(|&r| self.codes[r]).collect(), n_classes: self.n_classes }

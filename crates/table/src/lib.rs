@@ -4,8 +4,15 @@
 
 mod dataset;
 mod labels;
+mod metric;
 mod raw;
+mod split;
 
 pub use dataset::{Column, Dataset, MISSING_CODE};
 pub use labels::Labels;
+pub use metric::{
+    ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
+    balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
+};
 pub use raw::{Cells, RawColumn, RawTable};
+pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};
