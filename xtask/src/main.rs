@@ -1,6 +1,8 @@
 //! The project's own chores.
 
+mod published;
 mod python;
+mod reference;
 mod tests;
 
 use std::process::ExitCode;
@@ -21,12 +23,15 @@ enum Chore {
     Test,
     /// Run what CI runs: formatting, lints, then every test.
     Ci,
+    /// Print the reference tables next to our own figures; fail when one is not reached.
+    Reference(reference::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test => tests::test(),
         Chore::Ci => tests::ci(),
+        Chore::Reference(options) => reference::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,1 +1,3 @@
 //! pitchpipe-automl
+
+pub mod offline;

@@ -1,1 +1,5 @@
 //! pitchpipe-surrogate
+
+mod error;
+
+pub use error::SurrogateError;

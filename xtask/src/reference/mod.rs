@@ -1,0 +1,74 @@
+//! `cargo xtask reference`: the reference tables next to our own figures, on the authors' tensor.
+//!
+//! One file per group of tables. A group is a function from [`Context`] to tables; adding one is a
+//! file and a line in [`GROUPS`].
+
+mod mask;
+#[allow(dead_code)] // for groups to come
+mod table;
+
+use std::path::PathBuf;
+
+use pitchpipe_automl::offline::published::Published;
+
+use crate::published;
+pub(crate) use table::{Row, Rule, Table};
+
+/// What every group works on.
+pub(crate) struct Context {
+    /// All 551 published datasets.
+    pub(crate) all: Published,
+    /// The 215 of the paper, in its order.
+    pub(crate) paper: Published,
+    /// Only what takes seconds.
+    #[allow(dead_code)] // for groups to come
+    pub(crate) quick: bool,
+}
+
+type Group = (&'static str, fn(&Context) -> Result<Vec<Table>, String>);
+
+/// Every group, by the name `--only` knows it by.
+const GROUPS: &[Group] = &[("mask", mask::tables)];
+
+/// Options of the command.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The wheel `oboe-0.2.0-py3-none-any.whl`; fetched by package name when left out.
+    #[arg(long, value_name = "WHEEL")]
+    tensor: Option<PathBuf>,
+    /// Only what takes seconds.
+    #[arg(long)]
+    quick: bool,
+    /// Only these groups of tables.
+    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// Prints every table; fails when a reference is not reached.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    if let Some(unknown) = options.only.iter().find(|o| GROUPS.iter().all(|(name, _)| name != o)) {
+        let known: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("no group is called {unknown}; there are {}", known.join(", ")));
+    }
+    let wheel = match &options.tensor {
+        Some(path) => path.clone(),
+        None => published::wheel()?,
+    };
+    let all = Published::read(&wheel).map_err(|e| e.to_string())?;
+    let paper = all.of_the_paper().map_err(|e| e.to_string())?;
+    let context = Context { all, paper, quick: options.quick };
+    let (mut judged, mut missed) = (0, 0);
+    for (name, tables) in GROUPS {
+        if !options.only.is_empty() && options.only.iter().all(|o| o != name) {
+            continue;
+        }
+        for table in tables(&context)? {
+            let (text, misses) = table.render();
+            print!("{text}");
+            judged += table.rows.iter().filter(|r| !matches!(r.rule, Rule::Shown)).count();
+            missed += misses;
+        }
+    }
+    println!("\n{} of {judged} figures reach their reference", judged - missed);
+    if missed == 0 { Ok(()) } else { Err(format!("{missed} references are not reached")) }
+}
