@@ -3,16 +3,20 @@
 //! This room knows files and numbers; it has never heard of models.
 
 mod dataset;
+mod error;
 mod labels;
 mod metric;
 mod raw;
+mod read;
 mod split;
 
 pub use dataset::{Column, Dataset, MISSING_CODE};
+pub use error::TableError;
 pub use labels::Labels;
 pub use metric::{
     ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
     balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
 };
 pub use raw::{Cells, RawColumn, RawTable};
+pub use read::{CancelCheck, DEFAULT_MISSING, Format, ReadOptions, Source, read};
 pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};

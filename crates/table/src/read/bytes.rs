@@ -1,0 +1,125 @@
+//! The bytes of a source, decompressed.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::{CancelCheck, Source};
+use crate::TableError;
+
+/// How much is read between two cancel checks.
+const CHUNK: usize = 1 << 20;
+
+/// A compressed file may always grow to this size …
+const ALWAYS_ALLOWED: usize = 1 << 30;
+
+/// … and beyond it to this many times its own size. Text tables compress 3 to 30 times; a file that
+/// grows a hundredfold to over a gigabyte was made to fill the memory.
+const MOST_EXPANSION: usize = 100;
+
+/// All bytes of the source, as stored.
+pub(super) fn load<'a>(
+    source: &'a Source,
+    file: &str,
+    cancel: &CancelCheck,
+) -> Result<Cow<'a, [u8]>, TableError> {
+    match source {
+        Source::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
+        Source::Stdin => {
+            let size_hint = 0;
+            read_all(&mut io::stdin().lock(), size_hint, usize::MAX, cancel)
+                .map(Cow::Owned)
+                .map_err(|stop| stop.explain(file, io_error))
+        }
+        Source::Path(path) => {
+            let mut handle = File::open(path).map_err(|e| io_error(file, e))?;
+            let meta = handle.metadata().map_err(|e| io_error(file, e))?;
+            if meta.is_dir() {
+                return Err(TableError::IsDirectory { file: file.to_owned() });
+            }
+            let size_hint = usize::try_from(meta.len()).unwrap_or(0);
+            read_all(&mut handle, size_hint, usize::MAX, cancel)
+                .map(Cow::Owned)
+                .map_err(|stop| stop.explain(file, io_error))
+        }
+    }
+}
+
+/// Undoes gzip or Zstandard if the bytes begin like either; says which.
+pub(super) fn decompress<'a>(
+    stored: Cow<'a, [u8]>,
+    file: &str,
+    cancel: &CancelCheck,
+) -> Result<(Cow<'a, [u8]>, Option<&'static str>), TableError> {
+    let limit = ALWAYS_ALLOWED.max(stored.len().saturating_mul(MOST_EXPANSION));
+    let compressed = stored.len();
+    let (format, result) = if stored.starts_with(&[0x1f, 0x8b]) {
+        ("gzip", read_all(&mut MultiGzDecoder::new(&*stored), 4 * compressed, limit, cancel))
+    } else if stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(&*stored);
+        let unzipped = decoder
+            .map_err(Stop::Io)
+            .and_then(|mut d| read_all(&mut d, 4 * compressed, limit, cancel));
+        ("Zstandard", unzipped)
+    } else {
+        return Ok((stored, None));
+    };
+    let bytes = result.map_err(|stop| match stop {
+        Stop::TooLarge => TableError::TooLarge { file: file.to_owned(), compressed, limit },
+        other => other.explain(file, |file, e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => TableError::Truncated { file: file.to_owned(), format },
+            _ => TableError::Corrupt { file: file.to_owned(), format, reason: e.to_string() },
+        }),
+    })?;
+    Ok((Cow::Owned(bytes), Some(format)))
+}
+
+/// Why [`read_all`] stopped early.
+enum Stop {
+    Io(io::Error),
+    TooLarge,
+    Cancelled,
+}
+
+impl Stop {
+    fn explain(self, file: &str, io: impl Fn(&str, io::Error) -> TableError) -> TableError {
+        match self {
+            Self::Io(e) => io(file, e),
+            Self::TooLarge => io(file, io::Error::from(io::ErrorKind::OutOfMemory)),
+            Self::Cancelled => TableError::Cancelled,
+        }
+    }
+}
+
+fn read_all(
+    reader: &mut impl Read,
+    size_hint: usize,
+    limit: usize,
+    cancel: &CancelCheck,
+) -> Result<Vec<u8>, Stop> {
+    let mut bytes = Vec::new();
+    // One byte more than the file has, so that its end is found without growing.
+    bytes.try_reserve(size_hint.saturating_add(1)).map_err(|_| Stop::TooLarge)?;
+    loop {
+        cancel.check().map_err(|_| Stop::Cancelled)?;
+        let n = reader.take(CHUNK as u64).read_to_end(&mut bytes).map_err(Stop::Io)?;
+        if bytes.len() > limit {
+            return Err(Stop::TooLarge);
+        }
+        if n < CHUNK {
+            return Ok(bytes);
+        }
+    }
+}
+
+fn io_error(file: &str, source: io::Error) -> TableError {
+    let file = file.to_owned();
+    match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => TableError::NotFound { file },
+        io::ErrorKind::PermissionDenied => TableError::PermissionDenied { file },
+        io::ErrorKind::IsADirectory => TableError::IsDirectory { file },
+        _ => TableError::Io { file, source },
+    }
+}

@@ -1,0 +1,161 @@
+//! Delimited text: comma, tab, semicolon or pipe.
+//!
+//! The file is gone through in blocks that fit the cache. In each, one scan finds where the cells end
+//! ([`records`]), then each column is parsed on its own ([`columns`]) as the type that a sample of the
+//! first rows suggests. A column whose later cells contradict the sample is parsed again, alone, from the
+//! start.
+
+mod columns;
+mod dialect;
+mod records;
+mod sample;
+mod scan;
+
+use std::collections::HashMap;
+
+use columns::{Kind, Parsing};
+use dialect::Dialect;
+use records::{Block, Records};
+
+use super::missing::MissingTokens;
+use super::{CancelCheck, DEFAULT_MISSING, ReadOptions};
+use crate::{Cells, RawColumn, RawTable, TableError};
+
+/// A text column this long, with this share of numbers, is a column of numbers with a slip.
+const SLIP_MIN_CELLS: usize = 20;
+const SLIP_NUMBERS: f64 = 0.95;
+
+/// Reads delimited text; whatever had to be decided goes into the notes.
+pub(super) fn read(
+    text: &str,
+    file: &str,
+    options: &ReadOptions,
+    cancel: &CancelCheck,
+    notes: &mut Vec<String>,
+) -> Result<RawTable, TableError> {
+    let data = text.as_bytes();
+    let missing = MissingTokens::choose(options.missing.as_deref(), &DEFAULT_MISSING);
+    let dialect = Dialect::detect(data, file, options, &missing)?;
+    notes.extend(dialect.notes());
+    let names = dialect.names(data);
+    check_names(&names, file)?;
+    let forced = forced_columns(&names, &options.categorical, file)?;
+    let records = Records::new(data, &dialect, &names, file);
+    let context = Context { data, file, names: &names, missing: &missing, dialect: &dialect };
+    let (n_rows, columns) = parse(&context, records, &forced, cancel, notes)?;
+    let columns = names.into_iter().zip(columns);
+    let columns = columns.map(|(name, cells)| RawColumn { name, cells }).collect();
+    Ok(RawTable { n_rows, columns, notes: Vec::new() })
+}
+
+/// What every column's parsing needs to know.
+struct Context<'a> {
+    data: &'a [u8],
+    file: &'a str,
+    names: &'a [String],
+    missing: &'a MissingTokens,
+    dialect: &'a Dialect,
+}
+
+fn parse(
+    context: &Context<'_>,
+    records: Records<'_>,
+    forced: &[bool],
+    cancel: &CancelCheck,
+    notes: &mut Vec<String>,
+) -> Result<(usize, Vec<Cells>), TableError> {
+    let mut block = Block::default();
+    let mut first = records.clone();
+    first.next_block(&mut block)?;
+    if block.n_rows() == 0 {
+        let (file, n_columns) = (context.file.to_owned(), context.names.len());
+        return Err(TableError::NoRows { file, n_columns });
+    }
+    let n_expected = records.estimate_rows(&block);
+    let kind = |(column, &forced): (usize, &bool)| match forced {
+        true => Kind::Text,
+        false => columns::guess(context, &block, column),
+    };
+    let kinds: Vec<Kind> = forced.iter().enumerate().map(kind).collect();
+    let start = |kind: Kind| Parsing::new(kind, n_expected);
+    let mut parsings: Vec<Parsing> = kinds.into_iter().map(start).collect();
+
+    let mut pass = records.clone();
+    let mut active: Vec<usize> = (0..parsings.len()).collect();
+    while !active.is_empty() {
+        pass = records.clone();
+        while pass.next_block(&mut block)? {
+            cancel.check()?;
+            for &column in &active {
+                parsings[column].append(context, &block, column);
+            }
+        }
+        active.retain(|&column| parsings[column].contradicted().is_some());
+        for &column in &active {
+            let kind = parsings[column].contradicted().expect("only the contradicted are left");
+            parsings[column] = Parsing::new(kind, pass.n_rows());
+        }
+    }
+    if pass.n_blank_lines() > 0 {
+        notes.push(format!("{} blank lines were skipped", pass.n_blank_lines()));
+    }
+    let cells = parsings.into_iter().enumerate();
+    let finish = |(column, parsing): (usize, Parsing)| {
+        let cells = parsing.finish(context, column, notes)?;
+        if !forced[column] {
+            refuse_slips(context, column, &cells)?;
+        }
+        Ok(cells)
+    };
+    Ok((pass.n_rows(), cells.map(finish).collect::<Result<_, TableError>>()?))
+}
+
+/// Refuses a text column that would be one of numbers but for a few cells: taken as categories, it
+/// would lose what its numbers say, without a word.
+fn refuse_slips(context: &Context<'_>, column: usize, cells: &Cells) -> Result<(), TableError> {
+    let Cells::Text { codes, dictionary } = cells else { return Ok(()) };
+    let is_number = |level: &String| context.dialect.number(level.as_bytes()).is_some();
+    let numeric: Vec<bool> = dictionary.iter().map(is_number).collect();
+    if !numeric.contains(&true) {
+        return Ok(());
+    }
+    let present = || codes.iter().filter_map(|&code| numeric.get(code as usize));
+    let (n_cells, n_numbers) = (present().count(), present().filter(|&&n| n).count());
+    if n_cells < SLIP_MIN_CELLS || (n_numbers as f64) < SLIP_NUMBERS * n_cells as f64 {
+        return Ok(());
+    }
+    let slip = |&code: &u32| numeric.get(code as usize) == Some(&false);
+    let Some(row) = codes.iter().position(slip) else { return Ok(()) };
+    Err(TableError::NotANumber {
+        file: context.file.to_owned(),
+        column: context.names[column].clone(),
+        row: row + 1,
+        value: dictionary[codes[row] as usize].clone(),
+    })
+}
+
+fn check_names(names: &[String], file: &str) -> Result<(), TableError> {
+    let mut seen = HashMap::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(name, i) {
+            let (first, second) = (first + 1, i + 1);
+            let (file, column) = (file.to_owned(), name.clone());
+            return Err(TableError::DuplicateColumn { file, column, first, second });
+        }
+    }
+    Ok(())
+}
+
+/// For each column, whether the user asked for it to be text.
+fn forced_columns(names: &[String], asked: &[String], file: &str) -> Result<Vec<bool>, TableError> {
+    if let Some(unknown) = asked.iter().find(|name| !names.contains(name)) {
+        return Err(no_such_column(file, unknown, names));
+    }
+    Ok(names.iter().map(|name| asked.contains(name)).collect())
+}
+
+fn no_such_column(file: &str, column: &str, names: &[String]) -> TableError {
+    let plain = |s: &str| s.trim().to_lowercase();
+    let similar = names.iter().find(|name| plain(name) == plain(column)).cloned();
+    TableError::NoSuchColumn { file: file.to_owned(), column: column.to_owned(), similar }
+}

@@ -1,0 +1,83 @@
+//! Which format a file is in, told by its first bytes.
+
+use crate::TableError;
+
+/// A table format, compression aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// Delimited text: commas, tabs, semicolons or pipes.
+    Csv,
+    /// Weka's attribute-relation file format.
+    Arff,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, as a file (Feather v2) or a stream.
+    Arrow,
+}
+
+/// Beginnings of files that people hand in and that are no tables of ours.
+const FOREIGN: [(&[u8], &str); 7] = [
+    (b"PK\x03\x04", "a spreadsheet or zip archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel spreadsheet"),
+    (b"FEA1", "a Feather version 1 file"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"%PDF", "a PDF document"),
+    (b"BZh", "a bzip2 archive"),
+];
+
+/// The format of the (decompressed) bytes.
+pub(super) fn detect(bytes: &[u8], file: &str) -> Result<Format, TableError> {
+    if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Err(TableError::UnsupportedFormat { file: file.to_owned(), format });
+    }
+    // A stream begins with the continuation marker and the length of its schema message.
+    let is_stream = bytes.starts_with(&[0xff; 4]) && bytes.len() >= 8;
+    Ok(if bytes.starts_with(b"PAR1") || bytes.starts_with(b"PARE") {
+        Format::Parquet
+    } else if bytes.starts_with(b"ARROW1") || is_stream {
+        Format::Arrow
+    } else if begins_like_arff(bytes) {
+        Format::Arff
+    } else {
+        Format::Csv
+    })
+}
+
+/// Whether the first line that is neither blank nor a comment is an ARFF declaration.
+fn begins_like_arff(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut lines = bytes.split(|&b| b == b'\n').map(|line| line.trim_ascii());
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"%")).unwrap_or_default();
+    let declares = |keyword: &[u8]| {
+        first.len() > keyword.len()
+            && first[..keyword.len()].eq_ignore_ascii_case(keyword)
+            && first[keyword.len()].is_ascii_whitespace()
+    };
+    declares(b"@relation") || declares(b"@attribute")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arff_is_known_by_its_first_declaration() {
+        let detect = |bytes: &[u8]| detect(bytes, "x").unwrap();
+        assert_eq!(detect(b"% note\n\n  @RELATION iris\n"), Format::Arff);
+        assert_eq!(detect(b"@relation,b\n1,2\n"), Format::Csv);
+        assert_eq!(detect(b"a,b\n1,2\n"), Format::Csv);
+        assert_eq!(detect(b"PAR1...."), Format::Parquet);
+        assert_eq!(detect(b""), Format::Csv);
+    }
+
+    #[test]
+    fn a_spreadsheet_is_named_as_such() {
+        let err = detect(b"PK\x03\x04....", "sales.xlsx").unwrap_err();
+        assert_eq!(
+            err.to_string(),
+            "sales.xlsx is a spreadsheet or zip archive, which is not read"
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! Which cells of a text format stand for a missing value.
+
+/// What stands for a missing value in CSV when the user says nothing, besides the empty cell.
+pub const DEFAULT_MISSING: [&str; 5] = ["NA", "NaN", "null", "None", "?"];
+
+/// The tokens in force. Spaces around a token do not count, and an empty cell is always missing.
+pub(super) struct MissingTokens {
+    tokens: Vec<Vec<u8>>,
+}
+
+impl MissingTokens {
+    pub(super) fn new<S: AsRef<str>>(tokens: &[S]) -> Self {
+        let bytes = |t: &S| t.as_ref().trim_ascii().as_bytes().to_vec();
+        Self { tokens: tokens.iter().map(bytes).collect() }
+    }
+
+    /// The user's tokens, or else the format's.
+    pub(super) fn choose(asked: Option<&[String]>, format: &[&str]) -> Self {
+        asked.map_or_else(|| Self::new(format), Self::new)
+    }
+
+    /// Whether the cell stands for a missing value.
+    pub(super) fn contains(&self, cell: &[u8]) -> bool {
+        let cell = cell.trim_ascii();
+        cell.is_empty() || self.tokens.iter().any(|t| t == cell)
+    }
+}

@@ -1,0 +1,110 @@
+//! Reading: from a path, standard input or bytes to a [`RawTable`], whatever the format.
+//!
+//! The format is known by its first bytes rather than by the file's name, so a misnamed file is read
+//! all the same; compression is undone first. Each reader asks the [`CancelCheck`] every few thousand
+//! rows.
+
+mod bytes;
+mod cancel;
+mod csv;
+mod date;
+mod encoding;
+mod format;
+mod missing;
+mod number;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+pub use cancel::CancelCheck;
+pub use format::Format;
+pub use missing::DEFAULT_MISSING;
+
+use crate::{RawTable, TableError};
+
+/// Where a table comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+    /// Bytes in memory.
+    Bytes {
+        /// What to call them in messages; its extension counts like a file's.
+        name: String,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Source {
+    /// The source that a command line's FILE stands for: `-` is standard input.
+    pub fn from_argument(argument: &Path) -> Self {
+        if argument == Path::new("-") { Self::Stdin } else { Self::Path(argument.to_owned()) }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Stdin => "standard input".to_owned(),
+            Self::Bytes { name, .. } => name.clone(),
+        }
+    }
+}
+
+/// What the user said about a table; whatever is left out is detected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The format, instead of the one that the bytes suggest.
+    pub format: Option<Format>,
+    /// The cells that stand for a missing value, besides the empty cell. `None` is
+    /// [`DEFAULT_MISSING`] for CSV, `?` for ARFF and nothing for the typed formats, which have their own
+    /// nulls.
+    pub missing: Option<Vec<String>>,
+    /// The delimiter of a CSV file.
+    pub delimiter: Option<u8>,
+    /// Whether the first row of a CSV file holds the names.
+    pub header: Option<bool>,
+    /// Columns to be read as text, whatever their cells look like.
+    pub categorical: Vec<String>,
+}
+
+/// Reads a table.
+///
+/// ```
+/// use pitchpipe_table::{CancelCheck, ReadOptions, Source, read};
+///
+/// let bytes = b"age,city\n31,Oslo\n,Lima\n".to_vec();
+/// let source = Source::Bytes { name: "people.csv".into(), bytes };
+/// let table = read(&source, &ReadOptions::default(), &CancelCheck::never())?;
+/// assert_eq!((table.n_rows, table.columns[1].name.as_str()), (2, "city"));
+/// # Ok::<(), pitchpipe_table::TableError>(())
+/// ```
+pub fn read(
+    source: &Source,
+    options: &ReadOptions,
+    cancel: &CancelCheck,
+) -> Result<RawTable, TableError> {
+    let file = source.name();
+    let stored = bytes::load(source, &file, cancel)?;
+    let (bytes, compression) = bytes::decompress(stored, &file, cancel)?;
+    let format = match options.format {
+        Some(format) => format,
+        None => format::detect(&bytes, &file)?,
+    };
+    let mut notes = Vec::new();
+    notes.extend(compression.map(|c| format!("decompressed with {c}")));
+    let mut table = match format {
+        Format::Csv => {
+            let text = encoding::decode(bytes, &file, &mut notes)?;
+            csv::read(&text, &file, options, cancel, &mut notes)?
+        }
+        Format::Arff | Format::Parquet | Format::Arrow => {
+            return Err(TableError::UnsupportedFormat { file, format: "not a CSV file" });
+        }
+    };
+    table.notes = notes;
+    Ok(table)
+}

@@ -1,0 +1,163 @@
+//! Numbers written in decimal, to the nearest double.
+
+/// A cell that is a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number {
+    /// The nearest double; infinite if it is too large for one or says so; never NaN.
+    pub(super) value: f64,
+    /// Whether it was written as an integer: a sign and digits, nothing else.
+    pub(super) integer: bool,
+}
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// The integers up to this are doubles.
+pub(super) const MOST_EXACT: u64 = 1 << 53;
+
+/// So many digits always fit into a `u64`.
+const MOST_DIGITS: usize = 19;
+
+/// Reads a whole cell as a number; spaces around it do not count. `decimal` is `.` or `,`.
+#[inline]
+pub(super) fn parse(cell: &[u8], decimal: u8) -> Option<Number> {
+    match parse_short(cell, decimal) {
+        Some(number) => Some(number),
+        None => parse_any(cell, decimal),
+    }
+}
+
+/// The common case: few enough digits for one exactly rounded operation (Clinger's fast path): an
+/// integer of at most 53 bits divided by an exact power of ten.
+#[inline(always)]
+fn parse_short(cell: &[u8], decimal: u8) -> Option<Number> {
+    let negative = *cell.first()? == b'-';
+    let digits = if negative { &cell[1..] } else { cell };
+    let mut mantissa = 0u64;
+    let mut at = 0;
+    while let Some(digit) = digits.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    let sign = if negative { -1.0 } else { 1.0 };
+    if at == digits.len() {
+        let fits = (1..=MOST_DIGITS).contains(&at);
+        return fits.then_some(Number { value: sign * mantissa as f64, integer: true });
+    }
+    if digits[at] != decimal {
+        return None;
+    }
+    let whole = at;
+    at += 1;
+    while let Some(digit) = digits.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    let places = at - whole - 1;
+    let short = (1..=MOST_DIGITS).contains(&(whole + places)) && mantissa <= MOST_EXACT;
+    (at == digits.len() && short)
+        .then(|| Number { value: sign * (mantissa as f64 / POWERS[places]), integer: false })
+}
+
+/// Exponents, more digits, a leading plus, spaces around it, infinities.
+#[cold]
+#[inline(never)]
+fn parse_any(cell: &[u8], decimal: u8) -> Option<Number> {
+    let cell = cell.trim_ascii();
+    let (negative, digits) = match cell.split_first()? {
+        (b'-', rest) => (true, rest),
+        (b'+', rest) => (false, rest),
+        _ => (false, cell),
+    };
+    let sign = if negative { -1.0 } else { 1.0 };
+    if digits.eq_ignore_ascii_case(b"inf") || digits.eq_ignore_ascii_case(b"infinity") {
+        return Some(Number { value: sign * f64::INFINITY, integer: false });
+    }
+    let first = *digits.first()?;
+    // The parser below also knows words and a second sign.
+    if !(first.is_ascii_digit() || first == decimal) {
+        return None;
+    }
+    let integer = digits.iter().all(u8::is_ascii_digit);
+    let magnitude: f64 = if decimal == b'.' {
+        fast_float2::parse(digits).ok()?
+    } else {
+        let dotted = |&b: &u8| match b {
+            b'.' => None,
+            b if b == decimal => Some(b'.'),
+            b => Some(b),
+        };
+        fast_float2::parse(digits.iter().map(dotted).collect::<Option<Vec<u8>>>()?).ok()?
+    };
+    Some(Number { value: sign * magnitude, integer })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_of_writing_a_number_is_read() {
+        let value = |s: &str| parse(s.as_bytes(), b'.').map(|n| n.value);
+        for (text, number) in [
+            ("0", 0.0),
+            ("-17", -17.0),
+            ("+5", 5.0),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("1e3", 1000.0),
+            ("-1.5E-3", -0.0015),
+            (" 12 ", 12.0),
+            ("9007199254740993", 9007199254740992.0),
+            ("18446744073709551615", 18446744073709551616.0),
+            ("0.1", 0.1),
+            ("1e999", f64::INFINITY),
+            ("-inf", f64::NEG_INFINITY),
+            ("Infinity", f64::INFINITY),
+        ] {
+            assert_eq!(value(text), Some(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_none() {
+        for text in [
+            "", "-", "+", ".", "abc", "1x", "1,5", "--1", "+-1", "1e", "nan", "0x10", "1_0", "1 2",
+            "infin",
+        ] {
+            assert_eq!(parse(text.as_bytes(), b'.'), None, "{text}");
+        }
+        assert_eq!(parse(b"1.5", b','), None);
+        assert_eq!(parse(b"1,5e2", b',').map(|n| n.value), Some(150.0));
+    }
+
+    #[test]
+    fn only_digits_make_an_integer() {
+        let integer = |s: &str| parse(s.as_bytes(), b'.').unwrap().integer;
+        assert!(integer("12") && integer("-12") && integer("123456789012345678901234567890"));
+        assert!(!integer("12.0") && !integer("1e3"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_nearest_double_is_found(value in proptest::num::f64::NORMAL, places in 0usize..25) {
+            for text in [format!("{value}"), format!("{value:e}"), format!("{value:.places$}")] {
+                let nearest: f64 = text.parse().unwrap();
+                proptest::prop_assert_eq!(parse(text.as_bytes(), b'.').unwrap().value, nearest);
+            }
+        }
+
+        #[test]
+        fn short_decimals_are_rounded_as_the_standard_library_does(
+            mantissa in 0u64..10_000_000_000_000_000_000, places in 0usize..19
+        ) {
+            let digits = format!("{mantissa:020}");
+            let text = format!("{}.{}", &digits[..20 - places], &digits[20 - places..]);
+            let nearest: f64 = text.parse().unwrap();
+            proptest::prop_assert_eq!(parse(text.as_bytes(), b'.').unwrap().value, nearest);
+        }
+    }
+}
