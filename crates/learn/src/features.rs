@@ -4,8 +4,10 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::estimate::tree::TreeCache;
+
 /// `n_rows` by `n_cols` finite numbers, column-major, with what estimators derive from it once and
-/// share: the row-major copy and the content's key.
+/// share: the row-major copy, the content's key, the sorted columns of trees.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Features {
     n_rows: usize,
@@ -15,6 +17,8 @@ pub struct Features {
     rows: OnceLock<Vec<f64>>,
     #[serde(skip)]
     content: OnceLock<u64>,
+    #[serde(skip)]
+    pub(crate) trees: TreeCache,
 }
 
 impl Features {
@@ -24,7 +28,7 @@ impl Features {
     /// If there are not `n_rows * n_cols` numbers.
     pub fn from_columns(n_rows: usize, n_cols: usize, columns: Vec<f64>) -> Self {
         assert_eq!(columns.len(), n_rows * n_cols, "as many numbers as rows times columns");
-        Self { n_rows, n_cols, columns, rows: OnceLock::new(), content: OnceLock::new() }
+        Self { n_rows, n_cols, columns, ..Self::default() }
     }
 
     /// How many rows there are.

@@ -1,1 +1,11 @@
 //! Estimators: one file a type, in the order of the search space.
+
+mod decision_tree;
+mod extra_trees;
+mod random_forest;
+pub(crate) mod tree;
+
+pub use decision_tree::DecisionTree;
+pub use extra_trees::ExtraTrees;
+pub use random_forest::RandomForest;
+pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};

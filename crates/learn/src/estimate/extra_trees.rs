@@ -1,0 +1,56 @@
+//! Extremely randomised trees: a few random features for each split, one random threshold each.
+
+use pitchpipe_table::Labels;
+use serde::{Deserialize, Serialize};
+
+use super::tree::{Criterion, FittedForest, MinSamplesSplit, Recipe, evaluate_forest, fit_forest};
+use crate::{Estimator, Features, FitContext, FitError, Member};
+
+/// Hyperparameters: one point of this estimator's grid.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExtraTrees {
+    /// How many rows a node needs before it may be split.
+    pub min_samples_split: MinSamplesSplit,
+    /// What splits lower.
+    pub criterion: Criterion,
+}
+
+impl ExtraTrees {
+    fn recipe(&self) -> Recipe {
+        Recipe {
+            name: Self::NAME,
+            n_trees: 100,
+            bootstraps: false,
+            draws_thresholds: true,
+            criterion: self.criterion,
+            max_features: usize::isqrt,
+        }
+    }
+}
+
+impl Estimator for ExtraTrees {
+    type Fitted = FittedForest;
+
+    const NAME: &'static str = "extra trees";
+
+    fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedForest, FitError> {
+        fit_forest(self.recipe(), self.min_samples_split, x, y, ctx)
+    }
+
+    fn is_family_of(&self, other: &Self) -> bool {
+        self.criterion == other.criterion
+    }
+
+    fn evaluate_family(
+        members: &[Self],
+        x: &Features,
+        y: &Labels,
+        test: &Features,
+        keep_models: bool,
+        ctx: &FitContext,
+    ) -> Vec<Result<Member<FittedForest>, FitError>> {
+        let Some(first) = members.first() else { return Vec::new() };
+        let settings: Vec<_> = members.iter().map(|member| member.min_samples_split).collect();
+        evaluate_forest(first.recipe(), &settings, x, y, test, keep_models, ctx)
+    }
+}

@@ -1,0 +1,301 @@
+//! Forests: trees that vote with their class shares. A decision tree is a forest of one.
+//!
+//! One forest answers for a whole family of `min_samples_split`: it is grown with the smallest,
+//! and each test row, on its way down, leaves the shares of the node at which a larger setting
+//! would have stopped.
+
+use cpu_time::ThreadTime;
+use pitchpipe_table::Labels;
+use serde::{Deserialize, Serialize};
+
+use super::grow::{Grower, Grown, Splitter};
+use super::sample::bootstrap;
+use super::settings::{Criterion, MinSamplesSplit};
+use super::store::Tree;
+use crate::{
+    Classifier, Features, FitContext, FitError, Member, Prediction, Probabilities, Stream,
+};
+
+/// How a forest is grown, `min_samples_split` left open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recipe {
+    pub(crate) name: &'static str,
+    pub(crate) n_trees: usize,
+    /// Whether each tree sees a bootstrap sample of the rows.
+    pub(crate) bootstraps: bool,
+    /// Whether thresholds are drawn at random.
+    pub(crate) draws_thresholds: bool,
+    pub(crate) criterion: Criterion,
+    /// How many of so many features are looked at for each split.
+    pub(crate) max_features: fn(usize) -> usize,
+}
+
+/// Trees whose class shares are averaged. Only a fit makes one, so it can always predict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedForest {
+    n_classes: usize,
+    trees: Vec<Tree>,
+}
+
+impl Classifier for FittedForest {
+    fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
+        let mut sums = vec![0.0; x.n_rows() * self.n_classes];
+        let rows = x.tree_rows();
+        for tree in &self.trees {
+            ctx.check_deadline()?;
+            let shares = tree.shares();
+            let rows = rows.values.chunks_exact(x.n_cols());
+            for (row, sums) in rows.zip(sums.chunks_exact_mut(self.n_classes)) {
+                tree.add_shares(tree.leaf(row), &shares, sums);
+            }
+        }
+        Ok(average(sums, self.n_classes, self.trees.len()))
+    }
+}
+
+fn average(mut sums: Vec<f64>, n_classes: usize, n_trees: usize) -> Prediction {
+    sums.iter_mut().for_each(|sum| *sum /= n_trees as f64);
+    Prediction::most_probable(Probabilities::from_rows(n_classes, sums))
+}
+
+/// Grows a forest's trees one by one.
+struct Forest<'a> {
+    recipe: Recipe,
+    grower: Grower<'a>,
+    stream: Stream,
+    n_rows: usize,
+    weights: Vec<u32>,
+}
+
+impl<'a> Forest<'a> {
+    /// The forest, and the CPU seconds that its share of the sorted columns took.
+    fn new(
+        recipe: Recipe,
+        x: &'a Features,
+        y: &'a Labels,
+        ctx: &'a FitContext,
+    ) -> Result<(Self, f64), FitError> {
+        let (splitter, secs) = if recipe.draws_thresholds {
+            let columns = x.tree_columns(recipe.name, ctx)?;
+            (Splitter::Random(columns), columns.secs)
+        } else {
+            let sorted = x.tree_sorted(recipe.name, ctx)?;
+            (Splitter::Best(sorted), sorted.secs)
+        };
+        let max_features = (recipe.max_features)(x.n_cols());
+        let grower =
+            Grower::new(splitter, recipe.criterion, max_features, y.codes(), y.n_classes(), ctx);
+        let stream = ctx.stream().named(recipe.name);
+        Ok((Self { recipe, grower, stream, n_rows: x.n_rows(), weights: Vec::new() }, secs))
+    }
+
+    fn grow(&mut self, tree: usize, min_rows: u32, keep_inner: bool) -> Result<Grown, FitError> {
+        let stream = self.stream.child(tree as u64);
+        let weights = if self.recipe.bootstraps {
+            bootstrap(self.n_rows, stream.named("bootstrap"), &mut self.weights);
+            Some(&self.weights[..])
+        } else {
+            None
+        };
+        self.grower.grow(weights, min_rows, stream, keep_inner)
+    }
+}
+
+/// Fits one forest.
+pub(crate) fn fit_forest(
+    recipe: Recipe,
+    min_samples_split: MinSamplesSplit,
+    x: &Features,
+    y: &Labels,
+    ctx: &FitContext,
+) -> Result<FittedForest, FitError> {
+    let (mut forest, _) = Forest::new(recipe, x, y, ctx)?;
+    let min_rows = min_samples_split.rows(x.n_rows());
+    let trees = (0..recipe.n_trees)
+        .map(|tree| Ok(forest.grow(tree, min_rows, false)?.tree))
+        .collect::<Result<_, FitError>>()?;
+    Ok(FittedForest { n_classes: y.n_classes(), trees })
+}
+
+/// What one setting of `min_samples_split` has come to.
+#[derive(Clone, Debug, Default)]
+struct Setting {
+    min_rows: u32,
+    trees: Vec<Tree>,
+    grow_work: f64,
+    predict_work: f64,
+}
+
+/// What leaving a node's shares costs, in steps down a tree (measured).
+const LEAVING_WORK: f64 = 2.0;
+
+/// What a row costs each tree besides splitting nodes, in rows times features (measured).
+const ROW_WORK: f64 = 3.0;
+
+/// Grows one forest for all settings, and predicts `test` with each.
+pub(crate) fn evaluate_forest(
+    recipe: Recipe,
+    members: &[MinSamplesSplit],
+    x: &Features,
+    y: &Labels,
+    test: &Features,
+    keep_models: bool,
+    ctx: &FitContext,
+) -> Vec<Result<Member<FittedForest>, FitError>> {
+    if members.is_empty() {
+        return Vec::new();
+    }
+    match evaluate(recipe, members, x, y, test, keep_models, ctx) {
+        Ok(members) => members.into_iter().map(Ok).collect(),
+        Err(error) => members.iter().map(|_| Err(error.clone())).collect(),
+    }
+}
+
+fn evaluate(
+    recipe: Recipe,
+    members: &[MinSamplesSplit],
+    x: &Features,
+    y: &Labels,
+    test: &Features,
+    keep_models: bool,
+    ctx: &FitContext,
+) -> Result<Vec<Member<FittedForest>>, FitError> {
+    let start = ThreadTime::now();
+    let n_classes = y.n_classes();
+    let mut settings = settings(members, x.n_rows());
+    ctx.check_memory(recipe.name, (8 * settings.len() * test.n_rows() * n_classes) as u64)?;
+    let mut sums = vec![0.0; settings.len() * test.n_rows() * n_classes];
+    let test_secs = test.tree_rows().secs;
+    let (mut forest, sorting_secs) = Forest::new(recipe, x, y, ctx)?;
+    let (mut grow_secs, mut predict_secs) = (0.0, 0.0);
+    let mut mark = ThreadTime::now();
+    let mut lap = || std::mem::replace(&mut mark, ThreadTime::now()).elapsed().as_secs_f64();
+    for tree in 0..recipe.n_trees {
+        let smallest = settings.last().expect("a family has members").min_rows;
+        let grown = forest.grow(tree, smallest, true)?;
+        count_work(&grown, x.n_rows(), &mut settings);
+        grow_secs += lap();
+        ctx.check_deadline()?;
+        walk(&grown, test, n_classes, &mut settings, &mut sums);
+        predict_secs += lap();
+        if keep_models {
+            for setting in &mut settings {
+                setting.trees.push(grown.tree.truncated(&grown.sizes, setting.min_rows));
+            }
+        }
+    }
+    let n_walks = recipe.n_trees * test.n_rows();
+    let costs = alone(&settings, sorting_secs + test_secs, grow_secs, predict_secs, n_walks);
+    let predictions = predictions(&sums, &settings, n_classes, recipe.n_trees);
+    let position = |member: &MinSamplesSplit| {
+        let min_rows = member.rows(x.n_rows());
+        settings.iter().position(|s| s.min_rows == min_rows).expect("every member has a setting")
+    };
+    let positions: Vec<usize> = members.iter().map(position).collect();
+    let all_alone: f64 = positions.iter().map(|&at| costs[at]).sum();
+    let total = start.elapsed().as_secs_f64();
+    let member = |&at: &usize| Member {
+        prediction: predictions[at].clone(),
+        model: keep_models.then(|| FittedForest { n_classes, trees: settings[at].trees.clone() }),
+        alone_secs: costs[at],
+        marginal_secs: total * costs[at] / all_alone,
+    };
+    Ok(positions.iter().map(member).collect())
+}
+
+/// The distinct settings, from the one that stops first to the one that stops last.
+fn settings(members: &[MinSamplesSplit], n_rows: usize) -> Vec<Setting> {
+    let mut min_rows: Vec<u32> = members.iter().map(|m| m.rows(n_rows)).collect();
+    min_rows.sort_unstable_by(|a, b| b.cmp(a));
+    min_rows.dedup();
+    min_rows.into_iter().map(|min_rows| Setting { min_rows, ..Setting::default() }).collect()
+}
+
+/// Adds to each setting the work that growing its part of the tree would have taken.
+fn count_work(grown: &Grown, n_rows: usize, settings: &mut [Setting]) {
+    for setting in settings.iter_mut() {
+        setting.grow_work += ROW_WORK * n_rows as f64;
+    }
+    for (&size, &work) in grown.sizes.iter().zip(&grown.work) {
+        for setting in settings.iter_mut().rev().take_while(|setting| size >= setting.min_rows) {
+            setting.grow_work += f64::from(work);
+        }
+    }
+}
+
+/// Walks every test row down the tree once, leaving the shares of the node where each setting
+/// stops. Nodes get smaller on the way down, so the settings stop in the order they are listed.
+fn walk(
+    grown: &Grown,
+    test: &Features,
+    n_classes: usize,
+    settings: &mut [Setting],
+    sums: &mut [f64],
+) {
+    let tree = &grown.tree;
+    let shares = tree.shares();
+    let stops: Vec<u32> = settings.iter().map(|setting| setting.min_rows).collect();
+    let mut steps = vec![0usize; stops.len()];
+    let rows = test.tree_rows().values.chunks_exact(test.n_cols());
+    for (row, sums) in rows.zip(sums.chunks_exact_mut(stops.len() * n_classes)) {
+        let (mut at, mut depth, mut stopped) = (0, 0, 0);
+        loop {
+            let node = tree.nodes[at];
+            let is_leaf = node.is_leaf();
+            while stopped < stops.len() && (is_leaf || grown.sizes[at] < stops[stopped]) {
+                let sums = &mut sums[stopped * n_classes..(stopped + 1) * n_classes];
+                tree.add_shares(at, &shares, sums);
+                steps[stopped] += depth;
+                stopped += 1;
+            }
+            if is_leaf || stopped == stops.len() {
+                break;
+            }
+            at = node.child(row);
+            depth += 1;
+        }
+    }
+    for (setting, steps) in settings.iter_mut().zip(steps) {
+        setting.predict_work += steps as f64 + LEAVING_WORK * test.n_rows() as f64;
+    }
+}
+
+/// What each setting alone would have cost, from its share of the counted work.
+fn alone(
+    settings: &[Setting],
+    shared_secs: f64,
+    grow_secs: f64,
+    predict_secs: f64,
+    n_walks: usize,
+) -> Vec<f64> {
+    let last = settings.last().expect("a family has members");
+    let leaving = LEAVING_WORK * n_walks as f64 * (settings.len() - 1) as f64;
+    let predict_work = last.predict_work + leaving;
+    settings
+        .iter()
+        .map(|setting| {
+            let grow = grow_secs * setting.grow_work / last.grow_work.max(1.0);
+            let predict = predict_secs * setting.predict_work / predict_work.max(1.0);
+            shared_secs + grow + predict
+        })
+        .collect()
+}
+
+fn predictions(
+    sums: &[f64],
+    settings: &[Setting],
+    n_classes: usize,
+    n_trees: usize,
+) -> Vec<Prediction> {
+    let stride = settings.len() * n_classes;
+    (0..settings.len())
+        .map(|at| {
+            let of_row = |row: &[f64]| row[at * n_classes..(at + 1) * n_classes].to_vec();
+            average(sums.chunks_exact(stride).flat_map(of_row).collect(), n_classes, n_trees)
+        })
+        .collect()
+}

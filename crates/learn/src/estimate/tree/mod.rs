@@ -1,0 +1,18 @@
+//! The tree core: what decision trees, forests and boosting are made of.
+//!
+//! Semantics are scikit-learn's: features in single precision, exact splits, thresholds half-way
+//! between two values, the same rules for when a node is a leaf.
+
+mod columns;
+mod forest;
+mod grow;
+mod order;
+mod sample;
+mod score;
+mod settings;
+mod store;
+
+pub(crate) use columns::TreeCache;
+pub use forest::FittedForest;
+pub(crate) use forest::{Recipe, evaluate_forest, fit_forest};
+pub use settings::{Criterion, MaxFeatures, MinSamplesSplit};

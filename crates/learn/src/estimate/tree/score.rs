@@ -1,0 +1,327 @@
+//! How good a split of classes is, and the best split along a sorted column.
+//!
+//! Weights are whole numbers (a bootstrap is held as counts), so sums are exact and the score of a
+//! split follows from the one before it in constant time, whatever the number of classes.
+//! Scores are comparable within a node only: terms common to all of its splits are left out.
+
+use super::columns::SortedColumn;
+use super::settings::Criterion;
+
+/// Values no further apart than this count as equal (scikit-learn's `FEATURE_THRESHOLD`).
+pub(crate) const EQUAL: f32 = 1e-7;
+
+/// A split along a sorted column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cut {
+    /// The higher, the purer the two sides.
+    pub(crate) score: f64,
+    /// How many of the node's sorted rows go left.
+    pub(crate) n_left: usize,
+}
+
+/// Finds the best cut of a node for one criterion and number of classes.
+#[derive(Debug)]
+pub(crate) struct Scorer {
+    criterion: Criterion,
+    n_classes: usize,
+    left: Vec<u32>,
+    right: Vec<u32>,
+    /// `x ln x` of whole numbers, for the entropy.
+    x_ln_x: Vec<f64>,
+}
+
+/// What a row brings to the sums: its weight in the lower half; in the upper half its class, or,
+/// if there are two classes, its weight again if it is of the second.
+#[inline]
+pub(crate) fn payload(weight: u32, class: u32, n_classes: usize) -> u64 {
+    let upper = if n_classes == 2 { weight * class } else { class };
+    u64::from(upper) << 32 | u64::from(weight)
+}
+
+impl Scorer {
+    /// A scorer of nodes whose weights sum to `total` at most.
+    pub(crate) fn new(criterion: Criterion, n_classes: usize, total: usize) -> Self {
+        let x_ln_x = match criterion {
+            Criterion::Gini => Vec::new(),
+            Criterion::Entropy => {
+                let entry = |x: usize| if x == 0 { 0.0 } else { x as f64 * (x as f64).ln() };
+                (0..=total).map(entry).collect()
+            }
+        };
+        Self { criterion, n_classes, left: vec![0; n_classes], right: vec![0; n_classes], x_ln_x }
+    }
+
+    /// The best cut of a node's rows, given by their ascending positions in `column`; the first
+    /// wins a draw. `counts` are the node's weights by class.
+    #[inline]
+    pub(crate) fn best_cut(
+        &mut self,
+        sorted: &[u32],
+        column: SortedColumn<'_>,
+        payload: &[u64],
+        counts: &[u32],
+    ) -> Option<Cut> {
+        match (self.criterion, self.n_classes) {
+            (Criterion::Gini, 2) => {
+                let (all, ones) = (i64::from(counts[0] + counts[1]), i64::from(counts[1]));
+                best_of_two(sorted, column, payload, |left, left_ones| {
+                    two_class_gini(all, ones, left, left_ones)
+                })
+            }
+            (Criterion::Entropy, 2) => {
+                let (all, ones) = (counts[0] + counts[1], counts[1]);
+                let table = &self.x_ln_x[..];
+                best_of_two(sorted, column, payload, |left, left_ones| {
+                    two_class_entropy(table, all, ones, left as u32, left_ones as u32)
+                })
+            }
+            (Criterion::Gini, _) => self.best_gini(sorted, column, payload, counts),
+            (Criterion::Entropy, _) => self.best_entropy(sorted, column, payload, counts),
+        }
+    }
+
+    /// The score of sending `left` of `counts` left; both sides must have weight.
+    pub(crate) fn score(&self, left: &[u32], counts: &[u32]) -> f64 {
+        match (self.criterion, self.n_classes) {
+            (Criterion::Gini, 2) => two_class_gini(
+                i64::from(counts[0] + counts[1]),
+                i64::from(counts[1]),
+                i64::from(left[0] + left[1]),
+                i64::from(left[1]),
+            ),
+            (Criterion::Entropy, 2) => two_class_entropy(
+                &self.x_ln_x,
+                counts[0] + counts[1],
+                counts[1],
+                left[0] + left[1],
+                left[1],
+            ),
+            (Criterion::Gini, _) => {
+                let (mut weight, mut squares) = ([0u64; 2], [0u64; 2]);
+                for (&l, &all) in left.iter().zip(counts) {
+                    for (side, count) in [u64::from(l), u64::from(all - l)].into_iter().enumerate()
+                    {
+                        weight[side] += count;
+                        squares[side] += count * count;
+                    }
+                }
+                gini(squares[0] as f64, squares[1] as f64, weight[0] as f64, weight[1] as f64)
+            }
+            (Criterion::Entropy, _) => {
+                let (mut weight, mut sum) = ([0u32; 2], 0.0);
+                for (&l, &all) in left.iter().zip(counts) {
+                    weight[0] += l;
+                    weight[1] += all - l;
+                    sum += self.x_ln_x[l as usize] + self.x_ln_x[(all - l) as usize];
+                }
+                sum - self.x_ln_x[weight[0] as usize] - self.x_ln_x[weight[1] as usize]
+            }
+        }
+    }
+
+    fn best_gini(
+        &mut self,
+        sorted: &[u32],
+        column: SortedColumn<'_>,
+        payload: &[u64],
+        counts: &[u32],
+    ) -> Option<Cut> {
+        self.left.fill(0);
+        self.right.copy_from_slice(counts);
+        let mut weight = [0, counts.iter().map(|&c| i64::from(c)).sum::<i64>()];
+        let mut squares = [0, counts.iter().map(|&c| i64::from(c) * i64::from(c)).sum::<i64>()];
+        let (left, right) = (&mut self.left[..], &mut self.right[..]);
+        best(
+            sorted,
+            column,
+            payload,
+            |row| {
+                let (w, class) = (row as u32, (row >> 32) as usize);
+                let (l, r, moved) = (i64::from(left[class]), i64::from(right[class]), i64::from(w));
+                squares[0] += moved * (2 * l + moved);
+                squares[1] -= moved * (2 * r - moved);
+                left[class] += w;
+                right[class] -= w;
+                weight[0] += moved;
+                weight[1] -= moved;
+                (squares, weight)
+            },
+            |(squares, weight)| {
+                gini(squares[0] as f64, squares[1] as f64, weight[0] as f64, weight[1] as f64)
+            },
+        )
+    }
+
+    fn best_entropy(
+        &mut self,
+        sorted: &[u32],
+        column: SortedColumn<'_>,
+        payload: &[u64],
+        counts: &[u32],
+    ) -> Option<Cut> {
+        self.left.fill(0);
+        self.right.copy_from_slice(counts);
+        let table = &self.x_ln_x[..];
+        let mut weight = [0, counts.iter().sum::<u32>()];
+        let mut sum: f64 = counts.iter().map(|&c| table[c as usize]).sum();
+        let (left, right) = (&mut self.left[..], &mut self.right[..]);
+        best(
+            sorted,
+            column,
+            payload,
+            |row| {
+                let (w, class) = (row as u32, (row >> 32) as usize);
+                let (l, r) = (left[class], right[class]);
+                sum += (table[(l + w) as usize] - table[l as usize])
+                    - (table[r as usize] - table[(r - w) as usize]);
+                left[class] = l + w;
+                right[class] = r - w;
+                weight[0] += w;
+                weight[1] -= w;
+                (sum, weight)
+            },
+            |(sum, weight)| sum - table[weight[0] as usize] - table[weight[1] as usize],
+        )
+    }
+}
+
+/// What is left of the weighted Gini impurity once the node's own terms are taken away: the
+/// squared class weights over the side's weight, summed over both sides.
+#[inline]
+fn gini(left_squares: f64, right_squares: f64, left: f64, right: f64) -> f64 {
+    (left_squares * right + right_squares * left) / (left * right)
+}
+
+/// For two classes the Gini improvement is the squared difference of the sides' shares.
+#[inline]
+fn two_class_gini(all: i64, ones: i64, left: i64, left_ones: i64) -> f64 {
+    let difference = (all * left_ones - left * ones) as f64;
+    difference * difference / (left * (all - left)) as f64
+}
+
+#[inline]
+fn two_class_entropy(table: &[f64], all: u32, ones: u32, left: u32, left_ones: u32) -> f64 {
+    let at = |x: u32| table[x as usize];
+    let (right, right_ones) = (all - left, ones - left_ones);
+    (at(left_ones) + at(left - left_ones) - at(left))
+        + (at(right_ones) + at(right - right_ones) - at(right))
+}
+
+/// The scan for two classes: both sums travel in one word.
+#[inline]
+fn best_of_two(
+    sorted: &[u32],
+    column: SortedColumn<'_>,
+    payload: &[u64],
+    score: impl Fn(i64, i64) -> f64,
+) -> Option<Cut> {
+    let mut sums = 0u64;
+    best(
+        sorted,
+        column,
+        payload,
+        |row| {
+            sums += row;
+            sums
+        },
+        |sums| score((sums & 0xffff_ffff) as i64, (sums >> 32) as i64),
+    )
+}
+
+/// Moves rows to the left side one by one, and scores wherever the value changes.
+#[inline]
+fn best<S>(
+    sorted: &[u32],
+    column: SortedColumn<'_>,
+    payload: &[u64],
+    mut advance: impl FnMut(u64) -> S,
+    score: impl Fn(S) -> f64,
+) -> Option<Cut> {
+    let mut best = Cut { score: f64::NEG_INFINITY, n_left: 0 };
+    let (&first, rest) = sorted.split_first()?;
+    let mut at = first as usize;
+    for (passed, &next) in rest.iter().enumerate() {
+        let next = next as usize;
+        let sums = advance(payload[column.order[at] as usize]);
+        if column.values[next] > column.values[at] + EQUAL {
+            let score = score(sums);
+            if score > best.score {
+                best = Cut { score, n_left: passed + 1 };
+            }
+        }
+        at = next;
+    }
+    (best.n_left > 0).then_some(best)
+}
+
+/// The largest `f32` not above the middle of two: rows compare with it exactly as they would
+/// with scikit-learn's double-precision threshold.
+#[inline]
+pub(crate) fn halfway(below: f32, above: f32) -> f32 {
+    round_down(f64::from(below) / 2.0 + f64::from(above) / 2.0)
+}
+
+/// The largest `f32` not above `threshold`.
+#[inline]
+pub(crate) fn round_down(threshold: f64) -> f32 {
+    let rounded = threshold as f32;
+    if f64::from(rounded) > threshold { rounded.next_down() } else { rounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Features, FitContext};
+
+    /// The best cut found by scoring every cut from its class counts.
+    fn by_hand(scorer: &Scorer, classes: &[u32], weights: &[u32], counts: &[u32]) -> (f64, usize) {
+        let mut left = vec![0; counts.len()];
+        let mut best = (f64::NEG_INFINITY, 0);
+        for i in 0..classes.len() - 1 {
+            left[classes[i] as usize] += weights[i];
+            let score = scorer.score(&left, counts);
+            if score > best.0 + 1e-12 {
+                best = (score, i + 1);
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn the_scan_finds_what_scoring_every_cut_finds() {
+        for (criterion, n_classes) in [
+            (Criterion::Gini, 2),
+            (Criterion::Gini, 5),
+            (Criterion::Entropy, 2),
+            (Criterion::Entropy, 5),
+        ] {
+            let n = 40;
+            let classes: Vec<u32> =
+                (0..n).map(|i| (i * i / 7 + i / 13) as u32 % n_classes as u32).collect();
+            let weights: Vec<u32> = (0..n as u32).map(|i| 1 + i % 3).collect();
+            let x = Features::from_columns(n, 1, (0..n).map(|i| i as f64).collect());
+            let sorted = x.tree_sorted("tree", &FitContext::unhurried()).unwrap();
+            let mut counts = vec![0; n_classes];
+            let rows: Vec<u64> = (0..n)
+                .map(|i| {
+                    counts[classes[i] as usize] += weights[i];
+                    payload(weights[i], classes[i], n_classes)
+                })
+                .collect();
+            let mut scorer = Scorer::new(criterion, n_classes, 3 * n);
+            let positions: Vec<u32> = (0..n as u32).collect();
+            let cut = scorer.best_cut(&positions, sorted.column(0), &rows, &counts).unwrap();
+            let (score, n_left) = by_hand(&scorer, &classes, &weights, &counts);
+            assert_eq!(cut.n_left, n_left, "{criterion:?} {n_classes}");
+            assert!((cut.score - score).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn thresholds_round_towards_the_left_side() {
+        let (below, above) = (1.0f32, 1.0f32.next_up());
+        assert_eq!(halfway(below, above), below);
+        assert_eq!(halfway(1.0, 2.0), 1.5);
+        assert_eq!(halfway(f32::MAX, f32::MAX), f32::MAX);
+    }
+}

@@ -1,0 +1,125 @@
+//! A classification tree at rest: nodes, and the class counts where rows end.
+
+use serde::{Deserialize, Serialize};
+
+/// One node; children lie side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Node {
+    pub(crate) feature: u32,
+    /// Rows with a value up to this one go left.
+    pub(crate) threshold: f32,
+    /// The left child, the right one is next to it; 0 if this is a leaf.
+    pub(crate) left: u32,
+}
+
+impl Node {
+    #[inline]
+    pub(crate) fn is_leaf(self) -> bool {
+        self.left == 0
+    }
+
+    /// The child that a row goes to; the node must not be a leaf.
+    #[inline]
+    pub(crate) fn child(self, row: &[f32]) -> usize {
+        self.left as usize + usize::from(row[self.feature as usize] > self.threshold)
+    }
+}
+
+/// The classes of one node: a range of the tree's list of nonzero counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+/// A grown tree. Node 0 is the root.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tree {
+    pub(crate) nodes: Vec<Node>,
+    spans: Vec<Span>,
+    classes: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+impl Tree {
+    /// Adds a node without children or classes.
+    pub(crate) fn push_node(&mut self) -> usize {
+        self.nodes.push(Node::default());
+        self.spans.push(Span::default());
+        self.nodes.len() - 1
+    }
+
+    /// Gives a node its class counts; zeros are not stored.
+    pub(crate) fn set_counts(&mut self, node: usize, counts: &[u32]) {
+        let start = self.classes.len();
+        for (class, &count) in counts.iter().enumerate() {
+            if count > 0 {
+                self.classes.push(class as u32);
+                self.counts.push(count);
+            }
+        }
+        self.spans[node] = Span { start: start as u32, len: (self.classes.len() - start) as u32 };
+    }
+
+    /// The shares of all stored classes, for [`Tree::add_shares`].
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let mut shares: Vec<f64> = self.counts.iter().map(|&c| f64::from(c)).collect();
+        for span in &self.spans {
+            let shares = &mut shares[span.start as usize..(span.start + span.len) as usize];
+            let total: f64 = shares.iter().sum();
+            shares.iter_mut().for_each(|share| *share /= total);
+        }
+        shares
+    }
+
+    /// Adds the class shares of `node` to `sums`.
+    #[inline]
+    pub(crate) fn add_shares(&self, node: usize, shares: &[f64], sums: &mut [f64]) {
+        let span = self.spans[node];
+        for at in span.start as usize..(span.start + span.len) as usize {
+            sums[self.classes[at] as usize] += shares[at];
+        }
+    }
+
+    /// The leaf of a row.
+    #[inline]
+    pub(crate) fn leaf(&self, row: &[f32]) -> usize {
+        let mut at = 0;
+        loop {
+            let node = self.nodes[at];
+            if node.is_leaf() {
+                return at;
+            }
+            at = node.child(row);
+        }
+    }
+
+    /// The tree that growing with `min_rows` would have given: nodes of fewer rows become leaves.
+    /// `sizes` are the rows of each node; every node must have its class counts.
+    pub(crate) fn truncated(&self, sizes: &[u32], min_rows: u32) -> Self {
+        let mut tree = Self::default();
+        tree.push_node();
+        let mut pending = vec![(0, 0)];
+        while let Some((from, to)) = pending.pop() {
+            let node = self.nodes[from];
+            if node.is_leaf() || sizes[from] < min_rows {
+                tree.copy_counts(to, self, from);
+                continue;
+            }
+            let left = tree.push_node();
+            let right = tree.push_node();
+            tree.nodes[to] = Node { left: left as u32, ..node };
+            pending.push((node.left as usize + 1, right));
+            pending.push((node.left as usize, left));
+        }
+        tree
+    }
+
+    fn copy_counts(&mut self, to: usize, source: &Self, from: usize) {
+        let span = source.spans[from];
+        let range = span.start as usize..(span.start + span.len) as usize;
+        self.spans[to] = Span { start: self.classes.len() as u32, len: span.len };
+        self.classes.extend_from_slice(&source.classes[range.clone()]);
+        self.counts.extend_from_slice(&source.counts[range]);
+    }
+}
