@@ -2,6 +2,9 @@
 
 mod decision_tree;
 mod extra_trees;
+mod gaussian_nb;
+mod knn;
+mod mlp;
 mod random_forest;
 pub(crate) mod tree;
 
@@ -9,3 +12,6 @@ pub use decision_tree::DecisionTree;
 pub use extra_trees::ExtraTrees;
 pub use random_forest::RandomForest;
 pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};
+pub use gaussian_nb::{FittedGaussianNb, GaussianNb};
+pub use knn::{FittedKnn, Knn, Minkowski};
+pub use mlp::{Mlp, MlpSolver};
