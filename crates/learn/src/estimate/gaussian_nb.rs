@@ -257,7 +257,8 @@ mod tests {
     #[test]
     fn constant_columns_and_distant_rows_give_numbers() {
         let constant = fit(vec![4.0; 6], 2, &[0, 1, 1], 2);
-        let far = fit(vec![-1.0, 0.0, 1.0, 2.0], 1, &[0, 0, 1, 1], 2);
+        // The second class is the wider one, so it is nearer to anything far away.
+        let far = fit(vec![-1.0, 0.0, 1.0, 5.0], 1, &[0, 0, 1, 1], 2);
         for (model, row) in [
             (&constant, vec![4.0, 4.0]),
             (&constant, vec![5.0, -1e300]),
@@ -270,6 +271,6 @@ mod tests {
         }
         assert_eq!(ask(&constant, &[4.0, 4.0]).labels.codes(), [1]);
         assert_eq!(ask(&far, &[1e300]).labels.codes(), [1]);
-        assert_eq!(ask(&far, &[-1.7e308]).labels.codes(), [0]);
+        assert_eq!(ask(&far, &[-1.7e308]).labels.codes(), [1]);
     }
 }
