@@ -10,8 +10,8 @@ pub(crate) mod tree;
 
 pub use decision_tree::DecisionTree;
 pub use extra_trees::ExtraTrees;
-pub use random_forest::RandomForest;
-pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};
 pub use gaussian_nb::{FittedGaussianNb, GaussianNb};
 pub use knn::{FittedKnn, Knn, Minkowski};
 pub use mlp::{Mlp, MlpSolver};
+pub use random_forest::RandomForest;
+pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};
