@@ -65,7 +65,7 @@ fn parse_seconds(rest: &[u8]) -> Option<(i64, f64, &[u8])> {
 }
 
 /// Seconds east of Greenwich.
-fn parse_offset(zone: &[u8]) -> Option<i64> {
+pub(super) fn parse_offset(zone: &[u8]) -> Option<i64> {
     let (sign, hours, minutes) = match *zone {
         [] | [b'Z' | b'z'] => return Some(0),
         [sign, h1, h2] => (sign, pair(h1, h2)?, 0),

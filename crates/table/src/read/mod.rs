@@ -4,6 +4,7 @@
 //! all the same; compression is undone first. Each reader asks the [`CancelCheck`] every few thousand
 //! rows.
 
+mod arff;
 mod bytes;
 mod cancel;
 mod csv;
@@ -11,6 +12,7 @@ mod date;
 mod encoding;
 mod format;
 mod missing;
+mod names;
 mod number;
 mod text;
 
@@ -101,8 +103,12 @@ pub fn read(
             let text = encoding::decode(bytes, &file, &mut notes)?;
             csv::read(&text, &file, options, cancel, &mut notes)?
         }
-        Format::Arff | Format::Parquet | Format::Arrow => {
-            return Err(TableError::UnsupportedFormat { file, format: "not a CSV file" });
+        Format::Arff => {
+            let text = encoding::decode(bytes, &file, &mut notes)?;
+            arff::read(&text, &file, options, cancel, &mut notes)?
+        }
+        Format::Parquet | Format::Arrow => {
+            return Err(TableError::UnsupportedFormat { file, format: "a binary table" });
         }
     };
     table.notes = notes;

@@ -18,6 +18,13 @@ const POWERS: [f64; 23] = [
 /// The integers up to this are doubles.
 pub(super) const MOST_EXACT: u64 = 1 << 53;
 
+/// What to say of a column with integers beyond that.
+pub(super) fn rounding_note(column: &str) -> String {
+    format!(
+        "column {column:?} holds integers beyond 2^53, which were rounded to the nearest double"
+    )
+}
+
 /// So many digits always fit into a `u64`.
 const MOST_DIGITS: usize = 19;
 

@@ -41,19 +41,30 @@ impl TextBuilder {
     /// Appends a cell.
     #[inline]
     pub(super) fn push(&mut self, cell: &[u8], missing: &MissingTokens) {
-        let code = self.code(cell, missing);
+        let code = self.code(cell, &|cell| missing.contains(cell));
+        self.codes.push(code);
+    }
+
+    /// Appends a missing cell.
+    pub(super) fn push_missing(&mut self) {
+        self.codes.push(MISSING_CODE);
+    }
+
+    /// Appends a cell that is text whatever it says.
+    pub(super) fn push_text(&mut self, cell: &[u8]) {
+        let code = self.code(cell, &|_| false);
         self.codes.push(code);
     }
 
     #[inline]
-    fn code(&mut self, cell: &[u8], missing: &MissingTokens) -> u32 {
+    fn code(&mut self, cell: &[u8], is_missing: &impl Fn(&[u8]) -> bool) -> u32 {
         let hash = hash(cell, self.seed);
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
             if slot == 0 {
-                return self.insert(cell, hash, at, missing);
+                return self.insert(cell, hash, at, is_missing(cell));
             }
             if slot >> 32 == hash >> 32 {
                 let entry = self.entries[(slot as u32 - 1) as usize];
@@ -68,8 +79,8 @@ impl TextBuilder {
     }
 
     #[cold]
-    fn insert(&mut self, cell: &[u8], hash: u64, at: usize, missing: &MissingTokens) -> u32 {
-        let code = if missing.contains(cell) {
+    fn insert(&mut self, cell: &[u8], hash: u64, at: usize, is_missing: bool) -> u32 {
+        let code = if is_missing {
             MISSING_CODE
         } else {
             self.n_levels += 1;

@@ -182,9 +182,7 @@ impl Numbers {
             return Err(TableError::NotFinite { file, column, row: row + 1, value });
         }
         if self.wide {
-            notes.push(format!(
-                "column {name:?} holds integers beyond 2^53, which were rounded to the nearest double"
-            ));
+            notes.push(number::rounding_note(name));
         }
         let any = self.values.iter().any(|v| !v.is_nan());
         Ok(Cells::Numbers { integers: self.integers && any, values: self.values })

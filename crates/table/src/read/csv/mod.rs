@@ -11,13 +11,12 @@ mod records;
 mod sample;
 mod scan;
 
-use std::collections::HashMap;
-
 use columns::{Kind, Parsing};
 use dialect::Dialect;
 use records::{Block, Records};
 
 use super::missing::MissingTokens;
+use super::names::{check_names, forced_columns};
 use super::{CancelCheck, DEFAULT_MISSING, ReadOptions};
 use crate::{Cells, RawColumn, RawTable, TableError};
 
@@ -132,30 +131,4 @@ fn refuse_slips(context: &Context<'_>, column: usize, cells: &Cells) -> Result<(
         row: row + 1,
         value: dictionary[codes[row] as usize].clone(),
     })
-}
-
-fn check_names(names: &[String], file: &str) -> Result<(), TableError> {
-    let mut seen = HashMap::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        if let Some(first) = seen.insert(name, i) {
-            let (first, second) = (first + 1, i + 1);
-            let (file, column) = (file.to_owned(), name.clone());
-            return Err(TableError::DuplicateColumn { file, column, first, second });
-        }
-    }
-    Ok(())
-}
-
-/// For each column, whether the user asked for it to be text.
-fn forced_columns(names: &[String], asked: &[String], file: &str) -> Result<Vec<bool>, TableError> {
-    if let Some(unknown) = asked.iter().find(|name| !names.contains(name)) {
-        return Err(no_such_column(file, unknown, names));
-    }
-    Ok(names.iter().map(|name| asked.contains(name)).collect())
-}
-
-fn no_such_column(file: &str, column: &str, names: &[String]) -> TableError {
-    let plain = |s: &str| s.trim().to_lowercase();
-    let similar = names.iter().find(|name| plain(name) == plain(column)).cloned();
-    TableError::NoSuchColumn { file: file.to_owned(), column: column.to_owned(), similar }
 }
