@@ -44,6 +44,14 @@ pub enum FitError {
         /// Which component.
         component: &'static str,
     },
+    /// The rows have other columns than those the component was fitted on.
+    #[error("was fitted on {expected} columns but given {got}, or columns of another kind")]
+    OtherColumns {
+        /// How many columns it was fitted on.
+        expected: usize,
+        /// How many the rows have.
+        got: usize,
+    },
     /// The numbers overflowed.
     #[error("{component} met numbers too large to compute with")]
     NotFinite {

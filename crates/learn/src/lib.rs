@@ -2,18 +2,28 @@
 //!
 //! This room knows datasets and time; it has never heard of error tensors.
 
+pub mod encode;
 pub mod estimate;
+pub mod impute;
+pub mod reduce;
+pub mod scale;
 
 mod component;
 mod context;
 mod error;
 mod features;
+mod preparation;
 mod probabilities;
+mod raw_features;
+mod shared;
 mod stream;
+mod sums;
 
 pub use component::{Classifier, Estimator, Member, Prediction};
 pub use context::FitContext;
 pub use error::FitError;
 pub use features::Features;
+pub use preparation::{FittedPreparation, Preparation};
 pub use probabilities::Probabilities;
+pub use raw_features::RawFeatures;
 pub use stream::Stream;

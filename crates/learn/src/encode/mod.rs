@@ -1,0 +1,56 @@
+//! Encoders: codes of categories to numbers that a distance or a weight can use.
+
+mod one_hot;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::impute::Imputed;
+use crate::{Features, FitContext, FitError};
+pub use one_hot::FittedOneHot;
+
+/// What becomes of the codes of categories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Encoder {
+    /// One column for each category met in the training rows; these columns come first.
+    OneHot,
+    /// The codes stay, as numbers.
+    #[default]
+    None,
+}
+
+/// A fitted [`Encoder`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum FittedEncoder {
+    /// See [`Encoder::OneHot`].
+    OneHot(FittedOneHot),
+    /// See [`Encoder::None`].
+    None,
+}
+
+impl Encoder {
+    /// The encoders in the order of the search space.
+    pub const ALL: [Self; 2] = [Self::OneHot, Self::None];
+
+    /// Learns the categories.
+    pub fn fit(self, x: &Imputed, ctx: &FitContext) -> Result<FittedEncoder, FitError> {
+        match self {
+            Self::OneHot => Ok(FittedEncoder::OneHot(FittedOneHot::fit(x, ctx)?)),
+            Self::None => Ok(FittedEncoder::None),
+        }
+    }
+}
+
+impl FittedEncoder {
+    /// Encodes rows, seen or new.
+    pub fn transform(&self, x: &Imputed, ctx: &FitContext) -> Result<Arc<Features>, FitError> {
+        match self {
+            Self::OneHot(one_hot) => one_hot.transform(x, ctx),
+            Self::None => Ok(Arc::clone(&x.features)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

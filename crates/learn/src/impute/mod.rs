@@ -1,0 +1,117 @@
+//! Imputers: every missing cell of a column takes one number, a statistic of the training rows.
+//!
+//! Codes of categories are numbers here, as they are to scikit-learn's `SimpleImputer`. A column
+//! without a single value is dropped, except by `constant`, which fills it (ALGORITHMS §17).
+
+mod statistic;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Features, FitContext, FitError, RawFeatures};
+
+/// The statistic that fills a column's missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Imputer {
+    /// Zero.
+    Constant,
+    /// The mean.
+    #[default]
+    Mean,
+    /// The median; half-way between the middle two of an even number.
+    Median,
+    /// The most frequent value; the smallest of those equally frequent.
+    MostFrequent,
+}
+
+/// What fills each column of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedImputer {
+    /// `None` drops the column.
+    fills: Vec<Option<f64>>,
+    categorical: Vec<bool>,
+}
+
+/// A matrix without missing cells that still knows which of its columns hold codes of categories.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imputed {
+    /// The numbers.
+    pub features: Arc<Features>,
+    /// Which columns hold codes.
+    pub categorical: Vec<bool>,
+}
+
+impl Imputer {
+    /// The imputers in the order of the search space.
+    pub const ALL: [Self; 4] = [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent];
+
+    /// Takes the statistic of every column.
+    pub fn fit(self, x: &RawFeatures, ctx: &FitContext) -> Result<FittedImputer, FitError> {
+        let mut fills = Vec::with_capacity(x.n_cols());
+        let mut present = Vec::with_capacity(x.n_rows());
+        for j in 0..x.n_cols() {
+            ctx.check_deadline()?;
+            if self == Self::Constant {
+                fills.push(Some(0.0));
+                continue;
+            }
+            present.clear();
+            present.extend(x.column(j).iter().copied().filter(|v| !v.is_nan()));
+            fills.push((!present.is_empty()).then(|| match self {
+                Self::Constant => 0.0,
+                Self::Mean => statistic::mean(&present),
+                Self::Median => statistic::median(&mut present),
+                Self::MostFrequent => statistic::most_frequent(&mut present),
+            }));
+        }
+        if fills.iter().all(Option::is_none) {
+            return Err(FitError::NoFeatures { component: "imputer" });
+        }
+        Ok(FittedImputer { fills, categorical: x.categorical().to_vec() })
+    }
+}
+
+impl FittedImputer {
+    /// The imputer of a table without missing cells whose statistics nobody will ask for.
+    pub(crate) fn for_complete_table(categorical: &[bool]) -> Self {
+        Self { fills: vec![Some(0.0); categorical.len()], categorical: categorical.to_vec() }
+    }
+
+    /// Fills missing cells and drops columns that had no value.
+    pub fn transform(&self, x: &RawFeatures, ctx: &FitContext) -> Result<Imputed, FitError> {
+        if x.categorical() != self.categorical {
+            let (expected, got) = (self.categorical.len(), x.n_cols());
+            return Err(FitError::OtherColumns { expected, got });
+        }
+        let kept: Vec<(usize, f64)> =
+            self.fills.iter().enumerate().filter_map(|(j, fill)| Some((j, (*fill)?))).collect();
+        ctx.check_memory("imputer", (kept.len() * x.n_rows() * 8) as u64)?;
+        let mut values = Vec::with_capacity(kept.len() * x.n_rows());
+        for &(j, fill) in &kept {
+            ctx.check_deadline()?;
+            values.extend(x.column(j).iter().map(|&v| if v.is_nan() { fill } else { v }));
+        }
+        Ok(Imputed {
+            features: Arc::new(Features::from_columns(x.n_rows(), kept.len(), values)),
+            categorical: kept.iter().map(|&(j, _)| self.categorical[j]).collect(),
+        })
+    }
+
+    /// Whether two imputers give the same matrices where only `missing` columns have missing cells.
+    pub(crate) fn agrees_with(&self, other: &Self, missing: &[bool]) -> bool {
+        self.fills.iter().zip(&other.fills).zip(missing).all(|((a, b), &missing)| match (a, b) {
+            (Some(a), Some(b)) => !missing || a == b,
+            (None, None) => true,
+            _ => false,
+        })
+    }
+
+    /// How many columns it was fitted on.
+    pub fn n_cols(&self) -> usize {
+        self.fills.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

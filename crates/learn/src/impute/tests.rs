@@ -1,0 +1,77 @@
+use pitchpipe_table::{Column, Dataset, Labels, MISSING_CODE};
+use proptest::prelude::*;
+
+use super::*;
+
+const NAN: f64 = f64::NAN;
+
+fn raw(columns: Vec<Column>) -> RawFeatures {
+    let n = match &columns[0] {
+        Column::Numeric(v) => v.len(),
+        Column::Categorical { codes, .. } => codes.len(),
+    };
+    let dataset = Dataset::new(columns, Labels::from_codes(vec![0; n], 1));
+    RawFeatures::of_rows(&dataset, &(0..n).collect::<Vec<_>>(), &FitContext::unhurried()).unwrap()
+}
+
+fn fills(imputer: Imputer, x: &RawFeatures) -> Vec<Option<f64>> {
+    imputer.fit(x, &FitContext::unhurried()).unwrap().fills
+}
+
+#[test]
+fn each_imputer_takes_its_statistic_of_the_values_present() {
+    let x = raw(vec![Column::Numeric(vec![4.0, NAN, 1.0, 1.0, 8.0, 4.0])]);
+    assert_eq!(fills(Imputer::Constant, &x), [Some(0.0)]);
+    assert_eq!(fills(Imputer::Mean, &x), [Some(3.6)]);
+    assert_eq!(fills(Imputer::Median, &x), [Some(4.0)]);
+    assert_eq!(fills(Imputer::MostFrequent, &x), [Some(1.0)], "the smaller of two modes");
+}
+
+#[test]
+fn codes_of_categories_are_imputed_as_numbers() {
+    let codes = vec![0, 3, MISSING_CODE, 3];
+    let x = raw(vec![Column::Categorical { codes, n_levels: 4 }]);
+    assert_eq!(fills(Imputer::Mean, &x), [Some(2.0)]);
+    let fitted = Imputer::Mean.fit(&x, &FitContext::unhurried()).unwrap();
+    let imputed = fitted.transform(&x, &FitContext::unhurried()).unwrap();
+    assert_eq!(imputed.features.columns(), [0.0, 3.0, 2.0, 3.0]);
+    assert_eq!(imputed.categorical, [true]);
+}
+
+#[test]
+fn an_empty_column_is_dropped_except_by_constant() {
+    let ctx = FitContext::unhurried();
+    let x = raw(vec![Column::Numeric(vec![NAN; 2]), Column::Numeric(vec![1.0, NAN])]);
+    let mean = Imputer::Mean.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
+    assert_eq!((mean.features.n_cols(), mean.features.columns()), (1, &[1.0, 1.0][..]));
+    let constant = Imputer::Constant.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
+    assert_eq!(constant.features.columns(), [0.0, 0.0, 1.0, 0.0]);
+    let nothing = raw(vec![Column::Numeric(vec![NAN; 2])]);
+    let err = Imputer::Median.fit(&nothing, &ctx).unwrap_err();
+    assert_eq!(err, FitError::NoFeatures { component: "imputer" });
+}
+
+#[test]
+fn other_columns_than_it_was_fitted_on_are_an_error() {
+    let ctx = FitContext::unhurried();
+    let fitted = Imputer::Mean.fit(&raw(vec![Column::Numeric(vec![1.0])]), &ctx).unwrap();
+    let wider = raw(vec![Column::Numeric(vec![1.0]); 2]);
+    let err = fitted.transform(&wider, &ctx).unwrap_err();
+    assert_eq!(err, FitError::OtherColumns { expected: 1, got: 2 });
+}
+
+proptest! {
+    #[test]
+    fn statistics_lie_between_the_extremes_even_of_huge_numbers(
+        values in prop::collection::vec(-f64::MAX..f64::MAX, 1..40)
+    ) {
+        let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+        // Rounding may step just outside; the width is halved so that it cannot overflow.
+        let slack = (high / 2.0 - low / 2.0) * 1e-12 + low.abs().max(high.abs()) * 1e-15;
+        for statistic in
+            [statistic::mean(&values), statistic::median(&mut values.clone()), statistic::most_frequent(&mut values.clone())]
+        {
+            prop_assert!(statistic >= low - slack && statistic <= high + slack);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The four steps before the estimator, named and fitted.
+
+use std::sync::Arc;
+
+use pitchpipe_table::Labels;
+use serde::{Deserialize, Serialize};
+
+use crate::encode::{Encoder, FittedEncoder};
+use crate::impute::{FittedImputer, Imputer};
+use crate::reduce::{FittedReducer, Reducer};
+use crate::scale::{FittedScaler, Scaler};
+use crate::{Features, FitContext, FitError, RawFeatures, shared};
+
+/// One component for each step before the estimator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Preparation {
+    /// Fills missing cells.
+    pub imputer: Imputer,
+    /// Turns categories into numbers.
+    pub encoder: Encoder,
+    /// Brings columns to one scale.
+    pub scaler: Scaler,
+    /// Reduces the number of columns.
+    pub reducer: Reducer,
+}
+
+/// A fitted [`Preparation`]; its parts may be shared with others fitted on the same rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedPreparation {
+    #[serde(with = "shared")]
+    pub(crate) imputer: Arc<FittedImputer>,
+    #[serde(with = "shared")]
+    pub(crate) encoder: Arc<FittedEncoder>,
+    #[serde(with = "shared")]
+    pub(crate) scaler: Arc<FittedScaler>,
+    #[serde(with = "shared")]
+    pub(crate) reducer: Arc<FittedReducer>,
+}
+
+impl Preparation {
+    /// Fits each step on what the one before makes of the training rows, and prepares these.
+    pub fn fit(
+        &self,
+        x: &RawFeatures,
+        y: &Labels,
+        ctx: &FitContext,
+    ) -> Result<(FittedPreparation, Arc<Features>), FitError> {
+        let imputer = self.imputer.fit(x, ctx)?;
+        let imputed = imputer.transform(x, ctx)?;
+        let encoder = self.encoder.fit(&imputed, ctx)?;
+        let encoded = encoder.transform(&imputed, ctx)?;
+        let scaler = self.scaler.fit(&encoded, ctx)?;
+        let scaled = scaler.transform(&encoded, ctx)?;
+        let reducer = self.reducer.fit(&scaled, y, x.n_cols(), ctx)?;
+        let reduced = reducer.transform(&scaled, ctx)?;
+        let fitted = FittedPreparation {
+            imputer: imputer.into(),
+            encoder: encoder.into(),
+            scaler: scaler.into(),
+            reducer: reducer.into(),
+        };
+        Ok((fitted, reduced))
+    }
+}
+
+impl FittedPreparation {
+    /// Prepares rows, seen or new.
+    pub fn transform(&self, x: &RawFeatures, ctx: &FitContext) -> Result<Arc<Features>, FitError> {
+        let imputed = self.imputer.transform(x, ctx)?;
+        let encoded = self.encoder.transform(&imputed, ctx)?;
+        let scaled = self.scaler.transform(&encoded, ctx)?;
+        self.reducer.transform(&scaled, ctx)
+    }
+}
