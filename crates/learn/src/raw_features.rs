@@ -16,11 +16,7 @@ pub struct RawFeatures {
 
 impl RawFeatures {
     /// The given rows of a dataset, in the order given.
-    pub fn of_rows(
-        dataset: &Dataset,
-        rows: &[usize],
-        ctx: &FitContext,
-    ) -> Result<Self, FitError> {
+    pub fn of_rows(dataset: &Dataset, rows: &[usize], ctx: &FitContext) -> Result<Self, FitError> {
         let columns = dataset.columns();
         ctx.check_memory("reading the rows", (rows.len() * columns.len() * 8) as u64)?;
         let mut values = Vec::with_capacity(rows.len() * columns.len());
@@ -35,8 +31,7 @@ impl RawFeatures {
                 }
             }
         }
-        let categorical =
-            columns.iter().map(|c| matches!(c, Column::Categorical { .. })).collect();
+        let categorical = columns.iter().map(|c| matches!(c, Column::Categorical { .. })).collect();
         Ok(Self { n_rows: rows.len(), values, categorical })
     }
 

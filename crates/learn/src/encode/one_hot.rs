@@ -68,11 +68,10 @@ impl FittedOneHot {
 
 /// The distinct values, ascending.
 fn distinct(values: &[f64]) -> Vec<f64> {
-    let is_small_code = |&v: &f64| v >= 0.0 && v < LARGEST_TABLE && v.fract() == 0.0;
     let mut met = vec![false; 0];
     let mut others = Vec::new();
     for value in values {
-        if is_small_code(value) {
+        if is_small_code(*value) {
             let code = *value as usize;
             if code >= met.len() {
                 met.resize(code + 1, false);
@@ -88,6 +87,10 @@ fn distinct(values: &[f64]) -> Vec<f64> {
     others
 }
 
+fn is_small_code(value: f64) -> bool {
+    (0.0..LARGEST_TABLE).contains(&value) && value.fract() == 0.0
+}
+
 /// Finds a value among sorted categories.
 struct Lookup<'a> {
     categories: &'a [f64],
@@ -99,7 +102,7 @@ impl<'a> Lookup<'a> {
     fn new(categories: &'a [f64]) -> Self {
         let mut table = Vec::new();
         for (position, &category) in categories.iter().enumerate() {
-            if category >= 0.0 && category < LARGEST_TABLE && category.fract() == 0.0 {
+            if is_small_code(category) {
                 table.resize(table.len().max(category as usize + 1), u32::MAX);
                 table[category as usize] = position as u32;
             }

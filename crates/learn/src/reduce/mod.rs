@@ -117,9 +117,7 @@ impl Reducer {
                 let scores = select_k_best::f_scores(x, y, ctx)?;
                 Ok(FittedReducer::Selection(select_k_best::best(&scores, n)))
             }
-            Self::VarianceThreshold => {
-                Ok(FittedReducer::Selection(varying_columns(x, ctx)?))
-            }
+            Self::VarianceThreshold => Ok(FittedReducer::Selection(varying_columns(x, ctx)?)),
             Self::None => Ok(FittedReducer::None),
         }
     }

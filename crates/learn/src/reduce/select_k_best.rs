@@ -7,11 +7,7 @@ use crate::sums::{largest_magnitude, sum, taming_power};
 use crate::{Features, FitContext, FitError};
 
 /// The F score of each column; a constant column, or one without a score, scores worst.
-pub(crate) fn f_scores(
-    x: &Features,
-    y: &Labels,
-    ctx: &FitContext,
-) -> Result<Vec<f64>, FitError> {
+pub(crate) fn f_scores(x: &Features, y: &Labels, ctx: &FitContext) -> Result<Vec<f64>, FitError> {
     let classes = Classes::of(y);
     (0..x.n_cols())
         .map(|j| {

@@ -10,7 +10,9 @@ fn features(n_rows: usize, columns: Vec<f64>) -> Arc<Features> {
 /// Numbers without a pattern, the same every run.
 fn noise(n: usize) -> Vec<f64> {
     let mut rng = crate::Stream::new(7).rng();
-    (0..n).map(|_| (rand::Rng::next_u64(&mut rng) >> 11) as f64 / (1u64 << 53) as f64 - 0.5).collect()
+    (0..n)
+        .map(|_| (rand::Rng::next_u64(&mut rng) >> 11) as f64 / (1u64 << 53) as f64 - 0.5)
+        .collect()
 }
 
 fn no_classes(n: usize) -> Labels {
@@ -31,7 +33,10 @@ fn check_components(x: &Arc<Features>, n_raw: usize, share: Share) {
         last = own;
         for k in 0..j {
             let cross = product(scores.column(j), scores.column(k));
-            assert!(cross.abs() <= 1e-10 * largest, "components {j} and {k} are correlated: {cross}");
+            assert!(
+                cross.abs() <= 1e-10 * largest,
+                "components {j} and {k} are correlated: {cross}"
+            );
         }
     }
 }
@@ -65,7 +70,8 @@ fn a_column_far_smaller_than_the_others_keeps_its_digits() {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let slope = dot(&big, &small) / dot(&big, &big);
     let rest: Vec<f64> = small.iter().zip(&big).map(|(s, b)| s - slope * b).collect();
-    let agreement = dot(&rest, scores.column(1)) / (dot(&rest, &rest) * dot(scores.column(1), scores.column(1))).sqrt();
+    let agreement = dot(&rest, scores.column(1))
+        / (dot(&rest, &rest) * dot(scores.column(1), scores.column(1))).sqrt();
     assert!(agreement.abs() > 1.0 - 1e-6, "{agreement}");
 }
 
@@ -77,10 +83,15 @@ fn fewer_components_are_the_first_of_more() {
         let decomposition = pca::Decomposition::of(&x, &ctx).unwrap();
         let (more, more_scores) = decomposition.reducer(30, &ctx).unwrap();
         for fewer in [1, 10, 16, 17, 29] {
-            let (alone, alone_scores) = pca::Decomposition::of(&x, &ctx).unwrap().reducer(fewer, &ctx).unwrap();
+            let (alone, alone_scores) =
+                pca::Decomposition::of(&x, &ctx).unwrap().reducer(fewer, &ctx).unwrap();
             assert_eq!(alone, more.truncated(fewer));
             assert_eq!(alone_scores.columns(), &more_scores.columns()[..fewer * n]);
-            assert_eq!(alone.transform(&x, &ctx).unwrap(), alone_scores, "training rows as new rows");
+            assert_eq!(
+                alone.transform(&x, &ctx).unwrap(),
+                alone_scores,
+                "training rows as new rows"
+            );
         }
     }
 }

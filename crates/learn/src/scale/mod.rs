@@ -35,9 +35,7 @@ impl Scaler {
     /// Learns means and standard deviations.
     pub fn fit(self, x: &Features, ctx: &FitContext) -> Result<FittedScaler, FitError> {
         match self {
-            Self::Standardise => {
-                Ok(FittedScaler::Standardise(FittedStandardise::fit(x, ctx)?))
-            }
+            Self::Standardise => Ok(FittedScaler::Standardise(FittedStandardise::fit(x, ctx)?)),
             Self::None => Ok(FittedScaler::None),
         }
     }

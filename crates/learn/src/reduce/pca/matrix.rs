@@ -142,7 +142,8 @@ pub(super) fn project(
         for first in (0..n_axes).step_by(AXES_AT_ONCE) {
             ctx.check_deadline()?;
             let wide = AXES_AT_ONCE.min(n_axes - first);
-            let some = MatRef::from_column_major_slice(&axes[first * p..(first + wide) * p], p, wide);
+            let some =
+                MatRef::from_column_major_slice(&axes[first * p..(first + wide) * p], p, wide);
             padded.fill(0.0);
             padded.as_mut().subcols_mut(0, wide).copy_from(some);
             let mut out = out.as_mut().subrows_mut(0, rows);

@@ -29,6 +29,7 @@ impl FittedPca {
         self.n_components
     }
 
+    #[allow(dead_code)]
     /// The first `n_components` of these.
     pub(crate) fn truncated(&self, n_components: usize) -> Self {
         let axes = self.axes[..n_components * self.centring.n_cols()].to_vec();
