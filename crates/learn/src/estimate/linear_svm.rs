@@ -1,0 +1,94 @@
+//! The linear support vector machine: squared hinge loss, one-vs-rest.
+
+use pitchpipe_table::Labels;
+use serde::{Deserialize, Serialize};
+
+use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Prediction};
+
+use super::linear::calibrate::Calibration;
+use super::linear::family::{Fit, fit_on_shared, only, predict_each};
+use super::linear::model::{LinearModel, split_intercept};
+use super::linear::rows::Rows;
+use super::linear::{dual, n_problems, one_vs_rest};
+
+/// Hyperparameters: one point of this estimator's grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinearSvm {
+    /// The weight of the loss against the penalty.
+    pub c: f64,
+}
+
+impl Default for LinearSvm {
+    fn default() -> Self {
+        Self { c: 1.0 }
+    }
+}
+
+/// Only [`LinearSvm::fit`] makes one, so it can always predict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedLinearSvm {
+    model: LinearModel,
+    calibration: Calibration,
+}
+
+impl Classifier for FittedLinearSvm {
+    fn n_classes(&self) -> usize {
+        self.model.n_classes()
+    }
+
+    fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
+        let decisions = self.model.decide(x, ctx)?;
+        let labels = decisions.labels();
+        Ok(Prediction { probabilities: self.calibration.probabilities(decisions), labels })
+    }
+}
+
+impl Estimator for LinearSvm {
+    type Fitted = FittedLinearSvm;
+
+    const NAME: &'static str = "linear_svm";
+
+    fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedLinearSvm, FitError> {
+        only(fit_family(std::slice::from_ref(self), x, y, ctx))
+    }
+
+    fn is_family_of(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn evaluate_family(
+        members: &[Self],
+        x: &Features,
+        y: &Labels,
+        test: &Features,
+        keep_models: bool,
+        ctx: &FitContext,
+    ) -> Vec<Result<Member<FittedLinearSvm>, FitError>> {
+        predict_each(fit_family(members, x, y, ctx), test, keep_models, ctx)
+    }
+}
+
+/// The rows and their norms serve every `c` and class.
+fn fit_family(
+    members: &[LinearSvm],
+    x: &Features,
+    y: &Labels,
+    ctx: &FitContext,
+) -> Vec<Fit<FittedLinearSvm>> {
+    let name = LinearSvm::NAME;
+    let share = || Ok(dual::Shared::new(Rows::raw(x, true, ctx, name)?));
+    // Classes draw their own orders; the same ones for every c.
+    let stream = ctx.stream().named(name);
+    fit_on_shared(members, share, |member, shared| {
+        let outputs = (0..n_problems(y.n_classes()))
+            .map(|k| {
+                let targets = one_vs_rest(y, k, shared.rows().n_padded());
+                let weights = shared.solve(&targets, member.c, stream.child(k as u64), ctx)?;
+                Ok(split_intercept(weights))
+            })
+            .collect::<Result<_, _>>()?;
+        let model = LinearModel::new(name, y.n_classes(), x.n_cols(), outputs)?;
+        let calibration = Calibration::fit(&model.decide(x, ctx)?, y);
+        Ok(FittedLinearSvm { model, calibration })
+    })
+}
