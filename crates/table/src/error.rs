@@ -303,7 +303,7 @@ impl TableError {
 }
 
 /// A word as one would type it in a shell.
-fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./+:,=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

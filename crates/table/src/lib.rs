@@ -8,9 +8,10 @@ mod labels;
 mod metric;
 mod raw;
 mod read;
+mod schema;
 mod split;
 
-pub use dataset::{Column, Dataset, MISSING_CODE};
+pub use dataset::{Column, Dataset, MISSING_CODE, UNSEEN_CODE};
 pub use error::TableError;
 pub use labels::Labels;
 pub use metric::{
@@ -19,4 +20,8 @@ pub use metric::{
 };
 pub use raw::{Cells, RawColumn, RawTable};
 pub use read::{CancelCheck, DEFAULT_MISSING, Format, ReadOptions, Source, read};
+pub use schema::{
+    Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reason,
+    Report, Schema, SchemaError, SchemaOptions, Target, Values,
+};
 pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};

@@ -52,3 +52,19 @@ pub enum Cells {
         seconds: Vec<f64>,
     },
 }
+
+impl Cells {
+    /// The cells of the given rows, in the order given.
+    pub(crate) fn select(self, rows: &[usize]) -> Self {
+        let numbers = |v: Vec<f64>| rows.iter().map(|&row| v[row]).collect::<Vec<f64>>();
+        let selected = |v: Vec<u32>| rows.iter().map(|&row| v[row]).collect::<Vec<u32>>();
+        match self {
+            Self::Numbers { values, integers } => {
+                Self::Numbers { values: numbers(values), integers }
+            }
+            Self::Text { codes, dictionary } => Self::Text { codes: selected(codes), dictionary },
+            Self::Nominal { codes, levels } => Self::Nominal { codes: selected(codes), levels },
+            Self::Instants { seconds } => Self::Instants { seconds: numbers(seconds) },
+        }
+    }
+}

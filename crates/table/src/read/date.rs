@@ -4,7 +4,7 @@ const DAY: i64 = 86_400;
 
 /// Reads a whole cell as `YYYY-MM-DD`, optionally followed by `T` or a space and `HH:MM[:SS[.fff]]`,
 /// optionally followed by `Z` or an offset (`+02:00`, `+0200`, `+02`). A time without an offset is UTC.
-pub(super) fn parse(cell: &[u8]) -> Option<f64> {
+pub(crate) fn parse(cell: &[u8]) -> Option<f64> {
     let (date, rest) = cell.split_first_chunk::<10>()?;
     let days = parse_date(date)?;
     if rest.is_empty() {

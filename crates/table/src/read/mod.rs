@@ -19,6 +19,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 pub use cancel::CancelCheck;
+pub(crate) use date::parse as parse_instant;
 pub use format::Format;
 pub use missing::DEFAULT_MISSING;
 

@@ -1,0 +1,179 @@
+//! A later table in the form of the training table: columns by name, cells by what they held then.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::assemble::{check_finite, number_of};
+use super::levels::Matched;
+use super::{Input, Kind, Levels, Mismatch, Schema, SchemaError};
+use crate::{Cells, Column, MISSING_CODE, RawColumn, RawTable};
+
+/// A later table's features, in the order of training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// How many rows there are.
+    pub n_rows: usize,
+    /// The features; a category never met in training is [`UNSEEN_CODE`](crate::UNSEEN_CODE).
+    pub columns: Vec<Column>,
+    /// The class of each row, where the table has the target: `None` where the cell is missing or is none
+    /// of the classes.
+    pub truth: Option<Vec<Option<u32>>>,
+    /// What did not match but does not stand in the way: extra columns, categories never met.
+    pub notes: Vec<String>,
+}
+
+impl Schema {
+    /// Matches a table by name: columns may come in another order, more of them are ignored (and noted),
+    /// and other types are converted where nothing is lost (numbers written as text, categories that are
+    /// numbers, dates written out).
+    ///
+    /// Fails with all missing columns, or all columns that hold something else, named at once.
+    pub fn apply(&self, table: RawTable) -> Result<Applied, SchemaError> {
+        let n_rows = table.n_rows;
+        let mut notes = self.extra_columns(&table);
+        let mut by_name: HashMap<String, RawColumn> =
+            table.columns.into_iter().map(|column| (column.name.clone(), column)).collect();
+        let columns: Vec<String> = self
+            .inputs
+            .iter()
+            .filter(|input| !by_name.contains_key(&input.name))
+            .map(|input| input.name.clone())
+            .collect();
+        if !columns.is_empty() {
+            return Err(SchemaError::MissingColumns { columns });
+        }
+
+        let (mut features, mut mismatches) = (Vec::new(), Vec::new());
+        for input in &self.inputs {
+            let Some(column) = by_name.remove(&input.name) else { continue };
+            check_finite(&column)?;
+            match input.features(column.cells, &mut notes) {
+                Ok(columns) => features.extend(columns),
+                Err(found) => mismatches.push(input.mismatch(found)),
+            }
+        }
+        if !mismatches.is_empty() {
+            return Err(SchemaError::WrongType { columns: mismatches });
+        }
+        let truth = self.truth(&by_name);
+        Ok(Applied { n_rows, columns: features, truth, notes })
+    }
+
+    fn extra_columns(&self, table: &RawTable) -> Vec<String> {
+        let is_known = |name: &String| {
+            self.inputs.iter().any(|input| input.name == *name)
+                || self.left_out.iter().any(|column| column.name == *name)
+                || self.target.as_ref().is_some_and(|target| target.name == *name)
+        };
+        let names = table.columns.iter().map(|column| &column.name);
+        let extra: Vec<String> = names.filter(|n| !is_known(n)).map(|n| format!("{n:?}")).collect();
+        match extra.len() {
+            0 => Vec::new(),
+            1 => vec![format!("column {} was not there in training and is ignored", extra[0])],
+            _ => vec![format!(
+                "columns {} were not there in training and are ignored",
+                extra.join(", ")
+            )],
+        }
+    }
+
+    fn truth(&self, by_name: &HashMap<String, RawColumn>) -> Option<Vec<Option<u32>>> {
+        let target = self.target.as_ref()?;
+        let column = by_name.get(&target.name)?;
+        let classes = Levels::new(target.classes.clone());
+        let n_classes = target.classes.len() as u32;
+        let known = |code: u32| (code < n_classes).then_some(code);
+        Some(classes.matching(&column.cells).ok()?.codes.into_iter().map(known).collect())
+    }
+}
+
+impl Input {
+    /// The features of this column; `Err` says what it holds where that cannot be converted.
+    fn features(&self, cells: Cells, notes: &mut Vec<String>) -> Result<Vec<Column>, String> {
+        match &self.kind {
+            Kind::Numeric => Ok(vec![Column::Numeric(as_numbers(cells)?)]),
+            Kind::Categorical(levels) => {
+                let Matched { codes, unseen } = levels.matching(&cells)?;
+                notes.extend(self.unseen_note(levels, &unseen, codes.len()));
+                Ok(vec![Column::Categorical { codes, n_levels: levels.len() as u32 }])
+            }
+            Kind::Date(parts) => {
+                let seconds = as_instants(cells)?;
+                Ok(parts.iter().map(|part| Column::Numeric(part.of(&seconds))).collect())
+            }
+        }
+    }
+
+    fn unseen_note(
+        &self,
+        levels: &Levels,
+        unseen: &BTreeMap<String, usize>,
+        n_rows: usize,
+    ) -> Option<String> {
+        const SHOWN: usize = 5;
+        if unseen.is_empty() || levels.has_other() {
+            return None;
+        }
+        let n_unseen: usize = unseen.values().sum();
+        let mut shown: Vec<String> = unseen.keys().take(SHOWN).map(|t| format!("{t:?}")).collect();
+        shown.extend((unseen.len() > SHOWN).then(|| "…".to_owned()));
+        let (name, shown) = (&self.name, shown.join(", "));
+        Some(format!(
+            "column {name:?} holds categories never met in training: {shown} ({n_unseen} of {n_rows} rows)"
+        ))
+    }
+
+    fn mismatch(&self, found: String) -> Mismatch {
+        let expected = match self.kind {
+            Kind::Numeric => "numbers",
+            Kind::Categorical(_) => "categories",
+            Kind::Date(_) => "dates",
+        };
+        Mismatch { column: self.name.clone(), expected, found }
+    }
+}
+
+/// Numbers, or text that is nothing but numbers.
+fn as_numbers(cells: Cells) -> Result<Vec<f64>, String> {
+    match cells {
+        Cells::Numbers { values, .. } => Ok(values),
+        Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
+            let parsed: Vec<Option<f64>> = texts.iter().map(|text| number_of(text)).collect();
+            let number = |(row, &code): (usize, &u32)| match code {
+                MISSING_CODE => Ok(f64::NAN),
+                _ => parsed[code as usize]
+                    .ok_or_else(|| format!("{:?} (row {})", texts[code as usize], row + 1)),
+            };
+            codes.iter().enumerate().map(number).collect()
+        }
+        Cells::Instants { seconds } => none_present(&seconds),
+    }
+}
+
+/// Instants, or text that is nothing but dates.
+fn as_instants(cells: Cells) -> Result<Vec<f64>, String> {
+    match cells {
+        Cells::Instants { seconds } => Ok(seconds),
+        Cells::Numbers { values, .. } => match values.iter().find(|v| !v.is_nan()) {
+            Some(number) => Err(format!("numbers such as {number}")),
+            None => Ok(values),
+        },
+        Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
+            let parsed: Vec<Option<f64>> =
+                texts.iter().map(|text| crate::read::parse_instant(text.as_bytes())).collect();
+            let instant = |(row, &code): (usize, &u32)| match code {
+                MISSING_CODE => Ok(f64::NAN),
+                _ => parsed[code as usize]
+                    .ok_or_else(|| format!("{:?} (row {})", texts[code as usize], row + 1)),
+            };
+            codes.iter().enumerate().map(instant).collect()
+        }
+    }
+}
+
+/// A column without values can stand for any.
+fn none_present(seconds: &[f64]) -> Result<Vec<f64>, String> {
+    match seconds.iter().find(|s| !s.is_nan()) {
+        Some(&s) => Err(format!("dates such as {}", super::dates::written(s))),
+        None => Ok(seconds.to_vec()),
+    }
+}

@@ -1,0 +1,326 @@
+//! From a table that was read to a dataset: which columns are features, of which kind, and which are not.
+
+use super::dates::{varying_parts, written};
+use super::levels::{Coded, count, levels_of_numbers, levels_of_text, merge_rare, parse_number};
+use super::nearest::nearest;
+use super::report::{ColumnReport, Report};
+use super::target::{Classified, classify};
+use super::{Input, Kind, LeftOut, Levels, Reason, Schema, SchemaError, SchemaOptions};
+use crate::{Cells, Column, Labels, MISSING_CODE, RawColumn, RawTable};
+
+/// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
+const MANY_TEXTS: usize = 50;
+
+/// A class with fewer rows than this is missing from some fold of the usual three.
+const RARE_CLASS: usize = 3;
+
+/// All that a table turned into.
+pub(crate) struct Assembled {
+    pub(crate) schema: Schema,
+    pub(crate) columns: Vec<Column>,
+    /// Where a target was named.
+    pub(crate) labels: Option<Labels>,
+    pub(crate) report: Report,
+}
+
+/// Takes a table apart into features and labels.
+pub(crate) fn assemble(
+    mut table: RawTable,
+    options: &SchemaOptions,
+) -> Result<Assembled, SchemaError> {
+    check_names(&table, options)?;
+    let mut report = Report { n_rows: table.n_rows, notes: table.notes, ..Report::default() };
+    let mut classified = None;
+    if let Some(name) = &options.target
+        && let Some(at) = table.columns.iter().position(|c| c.name == *name)
+    {
+        let column = table.columns.remove(at);
+        check_finite(&column)?;
+        classified = Some(classify(column, options)?);
+    }
+    let rows = classified.as_ref().and_then(|c| c.rows.as_deref());
+
+    let mut schema = Schema { inputs: Vec::new(), target: None, left_out: Vec::new() };
+    let mut columns = Vec::new();
+    for column in table.columns {
+        let RawColumn { name, cells } = overridden(column, options)?;
+        let mut seen = ColumnReport::of(&name, &cells);
+        match feature(&name, cells, rows, options, &mut report.notes) {
+            Ok((kind, features)) => {
+                columns.extend(features);
+                schema.inputs.push(Input { name, kind });
+            }
+            Err(reason) => {
+                seen.left_out = Some(reason.clone());
+                schema.left_out.push(LeftOut { name, reason });
+            }
+        }
+        report.columns.push(seen);
+    }
+    note_possible_codes(&mut report);
+    let mut labels = None;
+    if let Some(classified) = classified {
+        report_target(&classified, &mut report);
+        schema.target = Some(classified.target);
+        labels = Some(classified.labels);
+    }
+    Ok(Assembled { schema, columns, labels, report })
+}
+
+/// Every name that the user gave must be a column's.
+fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(), SchemaError> {
+    let names = || table.columns.iter().map(|column| column.name.as_str());
+    let target = options.target.as_slice();
+    let given = [
+        ("target", target),
+        ("exclude", &options.exclude),
+        ("categorical", &options.categorical),
+        ("numeric", &options.numeric),
+    ];
+    for (option, column) in
+        given.iter().flat_map(|(o, columns)| columns.iter().map(move |c| (*o, c)))
+    {
+        if !names().any(|name| name == column) {
+            return Err(SchemaError::UnknownColumn {
+                column: column.clone(),
+                option,
+                similar: nearest(column, names()).map(str::to_owned),
+                columns: names().map(str::to_owned).collect(),
+            });
+        }
+    }
+    let apart = [(0, 1), (0, 3), (2, 3)];
+    for (first, second) in apart.map(|(a, b)| (given[a], given[b])) {
+        if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
+            let (column, first, second) = (column.clone(), first.0, second.0);
+            return Err(SchemaError::Contradiction { column, first, second });
+        }
+    }
+    Ok(())
+}
+
+/// The column as the user says it is; as read, where the user says nothing.
+fn overridden(column: RawColumn, options: &SchemaOptions) -> Result<RawColumn, SchemaError> {
+    if options.exclude.contains(&column.name) {
+        return Ok(column);
+    }
+    if options.numeric.contains(&column.name) {
+        return numbers_of(column);
+    }
+    check_finite(&column)?;
+    let RawColumn { name, cells } = column;
+    let cells = match cells {
+        Cells::Numbers { values, .. } if options.categorical.contains(&name) => {
+            let (dictionary, codes) = levels_of_numbers(&values);
+            Cells::Text { codes, dictionary }
+        }
+        // A date that is told to be a category: each instant is one.
+        Cells::Instants { seconds } if options.categorical.contains(&name) => {
+            let (order, codes) = levels_of_numbers(&seconds);
+            let date = |s: String| parse_number(&s).map_or(s, written);
+            Cells::Text { codes, dictionary: order.into_iter().map(date).collect() }
+        }
+        as_read => as_read,
+    };
+    Ok(RawColumn { name, cells })
+}
+
+/// Categories that the user says are numbers.
+fn numbers_of(column: RawColumn) -> Result<RawColumn, SchemaError> {
+    let RawColumn { name, cells } = column;
+    let (codes, texts) = match cells {
+        Cells::Text { codes, dictionary } => (codes, dictionary),
+        Cells::Nominal { codes, levels } => (codes, levels),
+        Cells::Numbers { .. } => return Ok(RawColumn { name, cells }),
+        // Seconds are numbers already, if odd ones.
+        Cells::Instants { seconds: values } => {
+            return Ok(RawColumn { name, cells: Cells::Numbers { values, integers: false } });
+        }
+    };
+    let parsed: Vec<Option<f64>> = texts.iter().map(|text| number_of(text)).collect();
+    let mut values = Vec::with_capacity(codes.len());
+    for (row, &code) in codes.iter().enumerate() {
+        values.push(match code {
+            MISSING_CODE => f64::NAN,
+            _ => parsed[code as usize].ok_or_else(|| SchemaError::NotANumber {
+                column: name.clone(),
+                row: row + 1,
+                value: texts[code as usize].clone(),
+            })?,
+        });
+    }
+    let integers = values.iter().all(|v| v.is_nan() || v.fract() == 0.0);
+    Ok(RawColumn { name, cells: Cells::Numbers { values, integers } })
+}
+
+/// A number, or a boolean as 0 or 1.
+pub(super) fn number_of(text: &str) -> Option<f64> {
+    match text {
+        "false" => Some(0.0),
+        "true" => Some(1.0),
+        _ => parse_number(text),
+    }
+}
+
+pub(super) fn check_finite(column: &RawColumn) -> Result<(), SchemaError> {
+    let Cells::Numbers { values, .. } = &column.cells else { return Ok(()) };
+    match values.iter().position(|v| v.is_infinite()) {
+        None => Ok(()),
+        Some(at) => Err(SchemaError::NotFinite {
+            column: column.name.clone(),
+            row: at + 1,
+            value: values[at].to_string(),
+        }),
+    }
+}
+
+/// What a column is to training, with its features; or why it is nothing to it.
+fn feature(
+    name: &String,
+    cells: Cells,
+    rows: Option<&[usize]>,
+    options: &SchemaOptions,
+    notes: &mut Vec<String>,
+) -> Result<(Kind, Vec<Column>), Reason> {
+    if options.exclude.contains(name) {
+        return Err(Reason::Excluded);
+    }
+    // Rows without a target are gone before anything is looked for in them.
+    let cells = match rows {
+        Some(rows) => cells.select(rows),
+        None => cells,
+    };
+    if let Some(reason) = nothing_to_learn(&cells, options.categorical.contains(name)) {
+        return Err(reason);
+    }
+    Ok(match cells {
+        Cells::Numbers { values, .. } => (Kind::Numeric, vec![Column::Numeric(values)]),
+        Cells::Instants { seconds } => {
+            let parts = varying_parts(&seconds);
+            let features = parts.iter().map(|part| Column::Numeric(part.of(&seconds))).collect();
+            (Kind::Date(parts), features)
+        }
+        Cells::Nominal { codes, levels } => categorical(Levels::new(levels), codes),
+        Cells::Text { codes, dictionary } => {
+            let (names, codes) = levels_of_text(&codes, &dictionary);
+            let Coded { levels, codes, n_merged } = merge_rare(names, codes);
+            if n_merged > 0 {
+                notes.push(format!(
+                    "column {name:?} has {} different texts; the {n_merged} rarest count as one, {:?}",
+                    n_merged + levels.len() - 1,
+                    super::OTHER_LEVEL
+                ));
+            }
+            categorical(levels, codes)
+        }
+    })
+}
+
+fn categorical(levels: Levels, codes: Vec<u32>) -> (Kind, Vec<Column>) {
+    let n_levels = levels.len() as u32;
+    (Kind::Categorical(levels), vec![Column::Categorical { codes, n_levels }])
+}
+
+/// Why there is nothing to learn from a column, if there is nothing. A column of one value and missing
+/// cells is kept: that a cell is missing can say something.
+fn nothing_to_learn(cells: &Cells, is_told_categorical: bool) -> Option<Reason> {
+    match cells {
+        Cells::Numbers { values, .. } => nothing_in_numbers(values, |v| v.to_string()),
+        Cells::Instants { seconds } => nothing_in_numbers(seconds, written),
+        Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
+            let counts = count(codes, texts.len());
+            let n_present: usize = counts.iter().sum();
+            let n_distinct = counts.iter().filter(|&&n| n > 0).count();
+            let is_text = matches!(cells, Cells::Text { .. }) && !is_told_categorical;
+            match n_distinct {
+                0 => Some(Reason::AllMissing),
+                1 if n_present == codes.len() => {
+                    let value = counts.iter().position(|&n| n > 0).map(|i| texts[i].clone());
+                    Some(Reason::Constant { value: value.unwrap_or_default() })
+                }
+                _ if is_text && n_distinct == n_present => Some(Reason::UniqueText),
+                _ if is_text && n_distinct > MANY_TEXTS && n_distinct > n_present / 2 => {
+                    Some(Reason::FreeText { n_distinct, n_present })
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+fn nothing_in_numbers(values: &[f64], written: impl Fn(f64) -> String) -> Option<Reason> {
+    let Some(first) = values.iter().copied().find(|v| !v.is_nan()) else {
+        return Some(Reason::AllMissing);
+    };
+    // NaN differs from everything, so that a missing cell makes a column vary.
+    let is_constant = values.iter().all(|&v| v == first);
+    is_constant.then(|| Reason::Constant { value: written(first) })
+}
+
+/// Few whole numbers stay numbers unless told otherwise; their owner should know.
+fn note_possible_codes(report: &mut Report) {
+    let is_kept = |c: &&ColumnReport| c.left_out.is_none() && c.may_be_codes(report.n_rows);
+    let names: Vec<&str> = report.columns.iter().filter(is_kept).map(|c| c.name.as_str()).collect();
+    let (verb, which) = match names.len() {
+        0 => return,
+        1 => ("holds", "if they are codes of categories, pass"),
+        _ => ("hold", "where they are codes of categories, pass"),
+    };
+    let note = format!(
+        "{} {verb} few different whole numbers, taken as numbers; {which} --categorical",
+        shortened(&names)
+    );
+    report.notes.push(note);
+}
+
+fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more columns"),
+    }
+}
+
+/// Counts the classes; rows and classes that go are named.
+fn report_target(classified: &Classified, report: &mut Report) {
+    let name = &classified.target.name;
+    let counts = classified.labels.counts();
+    report.classes = classified.target.classes.iter().cloned().zip(counts).collect();
+    if let Some(rows) = &classified.rows {
+        report.n_rows_without_target = report.n_rows - rows.len();
+        let without = missing_from(rows, report.n_rows);
+        report.warnings.push(format!(
+            "left out {} of {} rows without a value in {name:?} (row {without})",
+            report.n_rows_without_target, report.n_rows
+        ));
+    }
+    if !classified.unused.is_empty() {
+        let unused: Vec<&str> = classified.unused.iter().map(String::as_str).collect();
+        report.notes.push(format!("no row has the declared class {}", shortened(&unused)));
+    }
+    let rare: Vec<String> = report
+        .classes
+        .iter()
+        .filter(|(_, n)| *n < RARE_CLASS)
+        .map(|(class, n)| format!("{class:?} ({n})"))
+        .collect();
+    if !rare.is_empty() {
+        let rare: Vec<&str> = rare.iter().map(String::as_str).collect();
+        report.warnings.push(format!(
+            "classes with fewer than {RARE_CLASS} rows can hardly be learnt or measured: {}",
+            shortened(&rare)
+        ));
+    }
+}
+
+/// The first few rows, counted from 1, that are not among `rows`.
+fn missing_from(rows: &[usize], n_rows: usize) -> String {
+    const SHOWN: usize = 5;
+    let absent = (0..n_rows).filter(|row| rows.binary_search(row).is_err());
+    let mut first: Vec<String> = absent.take(SHOWN + 1).map(|row| (row + 1).to_string()).collect();
+    if first.len() > SHOWN {
+        first[SHOWN] = "…".to_owned();
+    }
+    first.join(", ")
+}

@@ -1,0 +1,172 @@
+//! What each column is to training, and how a later table is matched to it.
+//!
+//! A schema is inferred once, from the training table ([`Dataset::from_table`](crate::Dataset::from_table)),
+//! shown to the user in a [`Report`], and kept with the model: [`Schema::apply`] gives any later table the same
+//! features in the same order, or says which columns stand in the way. What is inferred, and why, is in
+//! `docs/decisions/0010-schema.md`.
+
+mod apply;
+mod assemble;
+mod dates;
+mod error;
+mod levels;
+mod nearest;
+mod report;
+mod target;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use apply::Applied;
+pub(crate) use assemble::{Assembled, assemble};
+pub use dates::DatePart;
+pub use error::{Mismatch, SchemaError};
+pub use levels::{Levels, OTHER_LEVEL};
+pub use report::{ColumnReport, Report, Values};
+
+use crate::RawTable;
+
+/// What the user says about the columns; what is left unsaid is inferred.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SchemaOptions {
+    /// The column to predict.
+    pub target: Option<String>,
+    /// Columns to leave out.
+    pub exclude: Vec<String>,
+    /// Columns whose values are categories, whatever they look like. For the target: each value is a
+    /// class, even where the values look like a quantity.
+    pub categorical: Vec<String>,
+    /// Columns whose categories are numbers after all (`{1,2,3}` declared as nominal, or booleans).
+    pub numeric: Vec<String>,
+}
+
+/// The columns that training uses, in the order of the training table, and what each is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    inputs: Vec<Input>,
+    target: Option<Target>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A column that training uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Its name in the table.
+    pub name: String,
+    /// What it is to training.
+    pub kind: Kind,
+}
+
+/// What a column is to training.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Numbers: one numeric feature.
+    Numeric,
+    /// Categories: one categorical feature.
+    Categorical(Levels),
+    /// Dates or times: a numeric feature for each part.
+    Date(Vec<DatePart>),
+}
+
+/// The column to predict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Its name in the table.
+    pub name: String,
+    /// The classes in the order of their codes: as declared for a nominal, by value for numbers,
+    /// alphabetical for text.
+    pub classes: Vec<String>,
+}
+
+/// A column that training does not use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its name in the table.
+    pub name: String,
+    /// Why not.
+    pub reason: Reason,
+}
+
+/// Why a column is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The user said so.
+    Excluded,
+    /// No cell has a value.
+    AllMissing,
+    /// Every cell has the same value.
+    Constant {
+        /// The value.
+        value: String,
+    },
+    /// No two cells have the same text.
+    UniqueText,
+    /// Hardly any two cells have the same text.
+    FreeText {
+        /// How many different texts there are.
+        n_distinct: usize,
+        /// In how many cells.
+        n_present: usize,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Excluded => f.write_str("excluded on request"),
+            Self::AllMissing => f.write_str("no cell has a value"),
+            Self::Constant { value } => write!(f, "the same value, {value:?}, in every row"),
+            Self::UniqueText => f.write_str("a different text in every row"),
+            Self::FreeText { n_distinct, n_present } => {
+                write!(f, "free text: {n_distinct} different texts in {n_present} cells")
+            }
+        }
+    }
+}
+
+impl Schema {
+    /// Infers a schema and reports on the table, with or without a target.
+    pub fn infer(table: RawTable, options: &SchemaOptions) -> Result<(Self, Report), SchemaError> {
+        let Assembled { schema, report, .. } = assemble(table, options)?;
+        Ok((schema, report))
+    }
+
+    /// The columns that training uses.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The column to predict, where one was named.
+    pub fn target(&self) -> Option<&Target> {
+        self.target.as_ref()
+    }
+
+    /// The columns that training does not use.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// The names of the features, in order: a column's own, or `column.part` for the parts of a date.
+    pub fn feature_names(&self) -> Vec<String> {
+        let names = |input: &Input| match &input.kind {
+            Kind::Numeric | Kind::Categorical(_) => vec![input.name.clone()],
+            Kind::Date(parts) => {
+                parts.iter().map(|part| format!("{}.{}", input.name, part.name())).collect()
+            }
+        };
+        self.inputs.iter().flat_map(names).collect()
+    }
+
+    /// The columns that hold categories, for [`ReadOptions::categorical`](crate::ReadOptions): read as
+    /// text, a code such as `007` keeps its zeros.
+    pub fn categorical_columns(&self) -> Vec<String> {
+        let is_categorical = |input: &&Input| matches!(input.kind, Kind::Categorical(_));
+        self.inputs.iter().filter(is_categorical).map(|input| input.name.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! From bytes to datasets, and later tables matched to them.
+
+use super::*;
+use crate::{
+    CancelCheck, Column, Dataset, Labels, MISSING_CODE, ReadOptions, Source, UNSEEN_CODE, read,
+};
+
+fn table(csv: &str) -> RawTable {
+    let source = Source::Bytes { name: "t.csv".into(), bytes: csv.as_bytes().to_vec() };
+    read(&source, &ReadOptions::default(), &CancelCheck::never()).unwrap()
+}
+
+fn target(name: &str) -> SchemaOptions {
+    SchemaOptions { target: Some(name.into()), ..SchemaOptions::default() }
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+const SHOP: &str = "\
+id,size,colour,when,shop,empty,kind
+x1,1,red,2024-01-01,here,,a
+x2,2.5,,2024-02-01,here,,b
+x3,,blue,2024-03-01,here,,a
+x4,4,red,2024-04-01,here,,
+x5,4,green,2024-05-01,here,,b
+x6,5,red,2024-06-01,here,,b
+";
+
+fn shop() -> (Dataset, Report) {
+    Dataset::from_table(table(SHOP), &target("kind")).unwrap()
+}
+
+#[test]
+fn each_column_becomes_what_it_is() {
+    let (dataset, report) = shop();
+    let schema = dataset.schema().unwrap();
+    let dates = ["when.month", "when.weekday", "when.elapsed_days"];
+    assert_eq!(schema.feature_names(), [&["size", "colour"][..], &dates].concat());
+    assert_eq!(dataset.labels(), &Labels::from_codes([0, 1, 0, 1, 1], 2));
+    assert_eq!(
+        dataset.columns()[1],
+        Column::Categorical { codes: vec![2, MISSING_CODE, 0, 1, 2], n_levels: 3 }
+    );
+    assert_eq!(dataset.columns()[2], Column::Numeric(vec![1., 2., 3., 5., 6.]));
+    let Column::Numeric(size) = &dataset.columns()[0] else { panic!("size is numeric") };
+    assert!(size[2].is_nan() && size[3] == 4.0);
+
+    let left_out: Vec<(&str, String)> =
+        report.left_out().map(|(n, r)| (n, r.to_string())).collect();
+    let expected = [
+        ("id", "a different text in every row"),
+        ("shop", "the same value, \"here\", in every row"),
+        ("empty", "no cell has a value"),
+    ];
+    assert_eq!(left_out, expected.map(|(name, reason)| (name, reason.to_owned())));
+}
+
+#[test]
+fn the_report_counts_the_table_as_read() {
+    let (_, report) = shop();
+    assert_eq!((report.n_rows, report.n_features(), report.n_missing_cells()), (6, 6, 8));
+    assert_eq!(report.n_numeric() + report.n_categorical() + report.n_dates(), 6);
+    assert_eq!(report.n_rows_without_target, 1);
+    assert_eq!(report.warnings[0], "left out 1 of 6 rows without a value in \"kind\" (row 4)");
+    assert_eq!(report.classes, [("a".to_owned(), 2), ("b".to_owned(), 3)]);
+}
+
+#[test]
+fn few_whole_numbers_stay_numbers_and_that_is_said() {
+    let rows: String = (0..60).map(|i| format!("{},{}\n", i % 4, i % 2)).collect();
+    let csv = format!("grade,y\n{rows}");
+    let (dataset, report) = Dataset::from_table(table(&csv), &target("y")).unwrap();
+    assert!(matches!(dataset.columns()[0], Column::Numeric(_)));
+    let said = "grade holds few different whole numbers, taken as numbers; if they are codes of \
+                categories, pass --categorical";
+    assert!(report.notes.iter().any(|note| note == said), "{:?}", report.notes);
+
+    let options = SchemaOptions { categorical: strings(&["grade"]), ..target("y") };
+    let (dataset, report) = Dataset::from_table(table(&csv), &options).unwrap();
+    assert!(matches!(dataset.columns()[0], Column::Categorical { n_levels: 4, .. }));
+    assert_eq!((report.n_numeric(), report.n_categorical()), (0, 1));
+    assert!(!report.notes.iter().any(|note| note.contains("whole numbers")));
+}
+
+#[test]
+fn free_text_goes_unless_it_is_told_to_stay() {
+    let rows: String = (0..120).map(|i| format!("{},name {},{}\n", i, i % 100, i % 2)).collect();
+    let csv = format!("x,name,y\n{rows}");
+    let (dataset, report) = Dataset::from_table(table(&csv), &target("y")).unwrap();
+    assert_eq!(dataset.columns().len(), 1);
+    let reasons: Vec<String> = report.left_out().map(|(_, r)| r.to_string()).collect();
+    assert_eq!(reasons, ["free text: 100 different texts in 120 cells"]);
+
+    let options = SchemaOptions { categorical: strings(&["name"]), ..target("y") };
+    let (dataset, _) = Dataset::from_table(table(&csv), &options).unwrap();
+    assert!(matches!(dataset.columns()[1], Column::Categorical { n_levels: 100, .. }));
+}
+
+#[test]
+fn very_many_texts_are_cut_to_the_frequent_ones() {
+    let rows: String = (0..1200).map(|i| format!("t{},{}\n", i % 400, i % 2)).collect();
+    let (dataset, report) =
+        Dataset::from_table(table(&format!("t,y\n{rows}")), &target("y")).unwrap();
+    assert!(matches!(dataset.columns()[0], Column::Categorical { n_levels: 256, .. }));
+    let said = "column \"t\" has 400 different texts; the 145 rarest count as one, \"(other)\"";
+    assert!(report.notes.iter().any(|note| note == said), "{:?}", report.notes);
+}
+
+#[test]
+fn categories_can_be_told_to_be_numbers() {
+    let csv = "flag,x,y\ntrue,1,a\nfalse,2,b\ntrue,3,a\n";
+    let options = SchemaOptions { numeric: strings(&["flag"]), ..target("y") };
+    let (dataset, _) = Dataset::from_table(table(csv), &options).unwrap();
+    assert_eq!(dataset.columns()[0], Column::Numeric(vec![1., 0., 1.]));
+
+    let csv = "size,x,y\nS,1,a\n3,2,b\n4,3,a\n";
+    let options = SchemaOptions { numeric: strings(&["size"]), ..target("y") };
+    let err = Dataset::from_table(table(csv), &options).unwrap_err();
+    assert_eq!(err.to_string(), "column \"size\" holds \"S\" in row 1, which is not a number");
+}
+
+#[test]
+fn names_must_be_columns() {
+    let err = Dataset::from_table(table(SHOP), &target("knid")).unwrap_err();
+    assert_eq!(err.to_string(), "there is no column \"knid\", given as --target");
+    assert_eq!(err.help(), "did you mean \"kind\"?");
+    let options = SchemaOptions { exclude: strings(&["price"]), ..target("kind") };
+    let err = Dataset::from_table(table(SHOP), &options).unwrap_err();
+    assert_eq!(err.help(), "the columns are id, size, colour, when, shop, empty, kind");
+    let err = Dataset::from_table(table(SHOP), &SchemaOptions::default()).unwrap_err();
+    assert_eq!(err.to_string(), "no target column was named");
+    let options = SchemaOptions { exclude: strings(&["kind"]), ..target("kind") };
+    let err = Dataset::from_table(table(SHOP), &options).unwrap_err();
+    assert_eq!(err.to_string(), "column \"kind\" is given as --target and as --exclude");
+}
+
+#[test]
+fn a_table_without_features_is_refused_with_reasons() {
+    let err = Dataset::from_table(table("id,y\nu,a\nv,b\n"), &target("y")).unwrap_err();
+    assert_eq!(
+        err.to_string(),
+        "no column is left to learn from: \"id\" (a different text in every row)"
+    );
+}
+
+#[test]
+fn infinite_numbers_are_refused_where_they_are_used() {
+    let cells = crate::Cells::Numbers { values: vec![1.0, f64::INFINITY, 2.0], integers: false };
+    let mut raw = table("x,y\n1,a\n2,b\n3,a\n");
+    raw.columns.push(crate::RawColumn { name: "z".into(), cells });
+    let err = Dataset::from_table(raw.clone(), &target("y")).unwrap_err();
+    assert_eq!(err.to_string(), "column \"z\" holds inf in row 2, but numbers must be finite");
+    let options = SchemaOptions { exclude: strings(&["z"]), ..target("y") };
+    assert!(Dataset::from_table(raw, &options).is_ok());
+}
+
+// Later tables.
+
+fn apply(csv: &str) -> Result<Applied, SchemaError> {
+    shop().0.schema().unwrap().apply(table(csv))
+}
+
+#[test]
+fn the_training_table_matches_itself() {
+    let (dataset, _) = shop();
+    let applied = apply(SHOP).unwrap();
+    for (now, then) in applied.columns.iter().zip(dataset.columns()) {
+        let now = now.select(&[0, 1, 2, 4, 5]);
+        // NaN is not equal to itself, so the cells are compared as printed.
+        assert_eq!(format!("{now:?}"), format!("{then:?}"));
+    }
+    assert_eq!(applied.truth.unwrap(), [Some(0), Some(1), Some(0), None, Some(1), Some(1)]);
+    assert!(applied.notes.is_empty(), "{:?}", applied.notes);
+}
+
+#[test]
+fn order_and_extra_columns_do_not_matter() {
+    let csv = "when,new,colour,size\n2024-06-02,1,red,3\n2024-07-07,2,violet,9\n";
+    let applied = apply(csv).unwrap();
+    assert_eq!(applied.columns[0], Column::Numeric(vec![3., 9.]));
+    assert_eq!(
+        applied.columns[1],
+        Column::Categorical { codes: vec![2, UNSEEN_CODE], n_levels: 3 }
+    );
+    assert_eq!(applied.columns[2], Column::Numeric(vec![6., 7.]));
+    assert_eq!(applied.truth, None);
+    assert_eq!(
+        applied.notes,
+        [
+            "column \"new\" was not there in training and is ignored",
+            "column \"colour\" holds categories never met in training: \"violet\" (1 of 2 rows)",
+        ]
+    );
+}
+
+#[test]
+fn all_missing_columns_are_named_at_once() {
+    let err = apply("colour,x\nred,1\nblue,2\n").unwrap_err();
+    assert_eq!(err, SchemaError::MissingColumns { columns: strings(&["size", "when"]) });
+}
+
+#[test]
+fn all_columns_of_another_type_are_named_at_once() {
+    let err = apply("size,colour,when\nbig,7,1.5\nsmall,8,2.5\n").unwrap_err();
+    assert_eq!(
+        err.to_string(),
+        "columns are not what the model was trained on: \"size\" held numbers, but here it holds \
+         \"big\" (row 1), \"colour\" held categories, but here it holds numbers such as 7, \"when\" \
+         held dates, but here it holds numbers such as 1.5"
+    );
+}
+
+#[test]
+fn numbers_and_dates_given_as_text_are_converted() {
+    let text = |texts: &[&str]| crate::Cells::Text {
+        codes: (0..texts.len() as u32).chain([MISSING_CODE]).collect(),
+        dictionary: strings(texts),
+    };
+    let column = |name: &str, cells| crate::RawColumn { name: name.into(), cells };
+    let columns = vec![
+        column("size", text(&["1.50", "2e1"])),
+        column("colour", text(&["red", "blue"])),
+        column("when", text(&["2024-06-02", "2025-01-01T10:00:00Z"])),
+    ];
+    let raw = RawTable { n_rows: 3, columns, notes: Vec::new() };
+    let applied = shop().0.schema().unwrap().apply(raw).unwrap();
+    let numbers = |j: usize| match &applied.columns[j] {
+        Column::Numeric(values) => values[..2].to_vec(),
+        Column::Categorical { .. } => panic!("a numeric feature"),
+    };
+    assert_eq!((numbers(0), numbers(2)), (vec![1.5, 20.], vec![6., 1.]));
+    assert!(applied.columns.iter().all(|column| column.is_missing(2)));
+}
+
+#[test]
+fn a_column_without_values_fits_anywhere() {
+    let applied = apply("size,colour,when\n,,\n,,\n").unwrap();
+    assert!(applied.columns.iter().all(|column| column.is_missing(0) && column.is_missing(1)));
+}
+
+#[test]
+fn a_schema_survives_json() {
+    let schema = shop().0.schema().unwrap().as_ref().clone();
+    let json = serde_json::to_string(&schema).unwrap();
+    assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
+}
