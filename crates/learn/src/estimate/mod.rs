@@ -18,7 +18,7 @@ pub use gaussian_nb::{FittedGaussianNb, GaussianNb};
 pub use knn::{FittedKnn, Knn, Minkowski};
 pub use linear_svm::{FittedLinearSvm, LinearSvm};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression, Penalty, Solver};
-pub use mlp::{Mlp, MlpSolver};
+pub use mlp::{FittedMlp, Mlp, MlpSolver};
 pub use perceptron::{FittedPerceptron, Perceptron};
 pub use random_forest::RandomForest;
 pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};
