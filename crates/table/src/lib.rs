@@ -5,6 +5,7 @@
 mod dataset;
 mod error;
 mod labels;
+mod metafeature;
 mod metric;
 mod raw;
 mod read;
@@ -14,6 +15,7 @@ mod split;
 pub use dataset::{Column, Dataset, MISSING_CODE, UNSEEN_CODE};
 pub use error::TableError;
 pub use labels::Labels;
+pub use metafeature::MetaFeature;
 pub use metric::{
     ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
     balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
