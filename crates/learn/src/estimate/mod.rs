@@ -1,8 +1,10 @@
 //! Estimators: one file a type, in the order of the search space.
 
+mod adaboost;
 mod decision_tree;
 mod extra_trees;
 mod gaussian_nb;
+mod gradient_boosting;
 mod knn;
 mod linear;
 mod linear_svm;
@@ -12,9 +14,11 @@ mod perceptron;
 mod random_forest;
 pub(crate) mod tree;
 
+pub use adaboost::{AdaBoost, FittedAdaBoost};
 pub use decision_tree::DecisionTree;
 pub use extra_trees::ExtraTrees;
 pub use gaussian_nb::{FittedGaussianNb, GaussianNb};
+pub use gradient_boosting::{FittedGradientBoosting, GradientBoosting};
 pub use knn::{FittedKnn, Knn, Minkowski};
 pub use linear_svm::{FittedLinearSvm, LinearSvm};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression, Penalty, Solver};

@@ -66,6 +66,13 @@ pub(crate) struct SortedColumn<'a> {
     pub(crate) values: &'a [f32],
 }
 
+impl SortedColumn<'_> {
+    #[inline]
+    pub(crate) fn value_of(self, row: u32) -> f32 {
+        self.values[self.position[row as usize] as usize]
+    }
+}
+
 impl Sorted {
     #[inline]
     pub(crate) fn column(&self, feature: usize) -> SortedColumn<'_> {

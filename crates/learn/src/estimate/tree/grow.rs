@@ -5,6 +5,7 @@
 
 use super::columns::{Columns, Sorted};
 use super::order::Sorter;
+use super::partition::partition;
 use super::sample::{FeatureSampler, NodeRng};
 use super::score::{EQUAL, Scorer, halfway, payload, round_down};
 use super::settings::Criterion;
@@ -167,7 +168,7 @@ impl<'a> Grower<'a> {
             grown.tree.set_counts(at.node, &self.counts);
         }
         if let Some(split) = split {
-            let middle = self.partition(at.start, at.end, &split);
+            let middle = self.divide(at.start, at.end, &split);
             let left = grown.push_node();
             let right = grown.push_node();
             grown.tree.nodes[at.node] = Node {
@@ -319,35 +320,21 @@ impl<'a> Grower<'a> {
         Some(Split { score, feature, threshold })
     }
 
-    /// Moves the rows of the left side to the front, both sides keeping their order.
-    fn partition(&mut self, start: usize, end: usize, split: &Split) -> usize {
+    /// Divides the node's rows; says where the right side starts.
+    fn divide(&mut self, start: usize, end: usize, split: &Split) -> usize {
         let rows = &mut self.rows[start..end];
-        self.right_rows.resize(rows.len(), 0);
-        let (mut n_left, mut n_right) = (0, 0);
-        let mut send = |row: u32, value: f32, rows: &mut [u32]| {
-            rows[n_left] = row;
-            self.right_rows[n_right] = row;
-            let goes_right = value > split.threshold;
-            n_left += usize::from(!goes_right);
-            n_right += usize::from(goes_right);
-        };
-        match self.splitter {
+        let n_left = match self.splitter {
             Splitter::Best(sorted) => {
                 let column = sorted.column(split.feature);
-                for i in 0..rows.len() {
-                    let row = rows[i];
-                    send(row, column.values[column.position[row as usize] as usize], rows);
-                }
+                let goes_right = |row: u32| column.value_of(row) > split.threshold;
+                partition(rows, &mut self.right_rows, goes_right)
             }
             Splitter::Random(columns) => {
                 let column = columns.column(split.feature);
-                for i in 0..rows.len() {
-                    let row = rows[i];
-                    send(row, column[row as usize], rows);
-                }
+                let goes_right = |row: u32| column[row as usize] > split.threshold;
+                partition(rows, &mut self.right_rows, goes_right)
             }
-        }
-        rows[n_left..].copy_from_slice(&self.right_rows[..n_right]);
+        };
         start + n_left
     }
 }

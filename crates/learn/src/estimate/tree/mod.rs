@@ -7,12 +7,18 @@ mod columns;
 mod forest;
 mod grow;
 mod order;
+mod partition;
+mod regress;
 mod sample;
 mod score;
 mod settings;
 mod store;
+mod stump;
 
 pub(crate) use columns::TreeCache;
 pub use forest::FittedForest;
 pub(crate) use forest::{Recipe, evaluate_forest, fit_forest};
+pub(crate) use regress::Regressor;
 pub use settings::{Criterion, MaxFeatures, MinSamplesSplit};
+pub(crate) use store::Node;
+pub(crate) use stump::{StumpFinder, StumpSplit};

@@ -61,22 +61,31 @@ impl Scorer {
         payload: &[u64],
         counts: &[u32],
     ) -> Option<Cut> {
+        self.left.fill(0);
+        self.right.copy_from_slice(counts);
+        let (left, right) = (&mut self.left[..], &mut self.right[..]);
+        let total: u32 = counts.iter().sum();
         match (self.criterion, self.n_classes) {
             (Criterion::Gini, 2) => {
-                let (all, ones) = (i64::from(counts[0] + counts[1]), i64::from(counts[1]));
-                best_of_two(sorted, column, payload, |left, left_ones| {
-                    two_class_gini(all, ones, left, left_ones)
-                })
+                let (all, ones) = (i64::from(total), i64::from(counts[1]));
+                best_cut(sorted, column, payload, &mut TwoClassGini { all, ones, sums: 0 })
             }
             (Criterion::Entropy, 2) => {
-                let (all, ones) = (counts[0] + counts[1], counts[1]);
                 let table = &self.x_ln_x[..];
-                best_of_two(sorted, column, payload, |left, left_ones| {
-                    two_class_entropy(table, all, ones, left as u32, left_ones as u32)
-                })
+                let mut sums = TwoClassEntropy { table, all: total, ones: counts[1], sums: 0 };
+                best_cut(sorted, column, payload, &mut sums)
             }
-            (Criterion::Gini, _) => self.best_gini(sorted, column, payload, counts),
-            (Criterion::Entropy, _) => self.best_entropy(sorted, column, payload, counts),
+            (Criterion::Gini, _) => {
+                let squares = counts.iter().map(|&c| i64::from(c) * i64::from(c)).sum();
+                let (weight, squares) = ([0, i64::from(total)], [0, squares]);
+                best_cut(sorted, column, payload, &mut Gini { left, right, weight, squares })
+            }
+            (Criterion::Entropy, _) => {
+                let table = &self.x_ln_x[..];
+                let sum = counts.iter().map(|&c| table[c as usize]).sum();
+                let mut sums = Entropy { table, left, right, weight: [0, total], sum };
+                best_cut(sorted, column, payload, &mut sums)
+            }
         }
     }
 
@@ -118,77 +127,141 @@ impl Scorer {
             }
         }
     }
+}
 
-    fn best_gini(
-        &mut self,
-        sorted: &[u32],
-        column: SortedColumn<'_>,
-        payload: &[u64],
-        counts: &[u32],
-    ) -> Option<Cut> {
-        self.left.fill(0);
-        self.right.copy_from_slice(counts);
-        let mut weight = [0, counts.iter().map(|&c| i64::from(c)).sum::<i64>()];
-        let mut squares = [0, counts.iter().map(|&c| i64::from(c) * i64::from(c)).sum::<i64>()];
-        let (left, right) = (&mut self.left[..], &mut self.right[..]);
-        best(
-            sorted,
-            column,
-            payload,
-            |row| {
-                let (w, class) = (row as u32, (row >> 32) as usize);
-                let (l, r, moved) = (i64::from(left[class]), i64::from(right[class]), i64::from(w));
-                squares[0] += moved * (2 * l + moved);
-                squares[1] -= moved * (2 * r - moved);
-                left[class] += w;
-                right[class] -= w;
-                weight[0] += moved;
-                weight[1] -= moved;
-                (squares, weight)
-            },
-            |(squares, weight)| {
-                gini(squares[0] as f64, squares[1] as f64, weight[0] as f64, weight[1] as f64)
-            },
-        )
+/// The sums of a split's two sides while rows move from right to left.
+pub(crate) trait Sums<P> {
+    /// Moves one row.
+    fn add(&mut self, row: P);
+    /// The score of the split as it is now.
+    fn score(&self) -> f64;
+}
+
+/// Moves rows to the left side one by one, and scores wherever the value changes.
+#[inline]
+pub(crate) fn best_cut<P: Copy>(
+    sorted: &[u32],
+    column: SortedColumn<'_>,
+    payload: &[P],
+    sums: &mut impl Sums<P>,
+) -> Option<Cut> {
+    let mut best = Cut { score: f64::NEG_INFINITY, n_left: 0 };
+    let (&first, rest) = sorted.split_first()?;
+    let mut at = first as usize;
+    for (passed, &next) in rest.iter().enumerate() {
+        let next = next as usize;
+        sums.add(payload[column.order[at] as usize]);
+        if column.values[next] > column.values[at] + EQUAL {
+            let score = sums.score();
+            if score > best.score {
+                best = Cut { score, n_left: passed + 1 };
+            }
+        }
+        at = next;
+    }
+    (best.n_left > 0).then_some(best)
+}
+
+/// Two classes: the sums of weights and of the second class's weights travel in one word.
+struct TwoClassGini {
+    all: i64,
+    ones: i64,
+    sums: u64,
+}
+
+impl Sums<u64> for TwoClassGini {
+    #[inline]
+    fn add(&mut self, row: u64) {
+        self.sums += row;
     }
 
-    fn best_entropy(
-        &mut self,
-        sorted: &[u32],
-        column: SortedColumn<'_>,
-        payload: &[u64],
-        counts: &[u32],
-    ) -> Option<Cut> {
-        self.left.fill(0);
-        self.right.copy_from_slice(counts);
-        let table = &self.x_ln_x[..];
-        let mut weight = [0, counts.iter().sum::<u32>()];
-        let mut sum: f64 = counts.iter().map(|&c| table[c as usize]).sum();
-        let (left, right) = (&mut self.left[..], &mut self.right[..]);
-        best(
-            sorted,
-            column,
-            payload,
-            |row| {
-                let (w, class) = (row as u32, (row >> 32) as usize);
-                let (l, r) = (left[class], right[class]);
-                sum += (table[(l + w) as usize] - table[l as usize])
-                    - (table[r as usize] - table[(r - w) as usize]);
-                left[class] = l + w;
-                right[class] = r - w;
-                weight[0] += w;
-                weight[1] -= w;
-                (sum, weight)
-            },
-            |(sum, weight)| sum - table[weight[0] as usize] - table[weight[1] as usize],
-        )
+    #[inline]
+    fn score(&self) -> f64 {
+        let (left, left_ones) = ((self.sums & 0xffff_ffff) as i64, (self.sums >> 32) as i64);
+        two_class_gini(self.all, self.ones, left, left_ones)
+    }
+}
+
+struct TwoClassEntropy<'a> {
+    table: &'a [f64],
+    all: u32,
+    ones: u32,
+    sums: u64,
+}
+
+impl Sums<u64> for TwoClassEntropy<'_> {
+    #[inline]
+    fn add(&mut self, row: u64) {
+        self.sums += row;
+    }
+
+    #[inline]
+    fn score(&self) -> f64 {
+        let (left, left_ones) = (self.sums as u32, (self.sums >> 32) as u32);
+        two_class_entropy(self.table, self.all, self.ones, left, left_ones)
+    }
+}
+
+struct Gini<'a> {
+    left: &'a mut [u32],
+    right: &'a mut [u32],
+    weight: [i64; 2],
+    squares: [i64; 2],
+}
+
+impl Sums<u64> for Gini<'_> {
+    #[inline]
+    fn add(&mut self, row: u64) {
+        let (weight, class) = (row as u32, (row >> 32) as usize);
+        let (left, right) = (self.left[class], self.right[class]);
+        let moved = i64::from(weight);
+        self.squares[0] += moved * (2 * i64::from(left) + moved);
+        self.squares[1] -= moved * (2 * i64::from(right) - moved);
+        self.left[class] = left + weight;
+        self.right[class] = right - weight;
+        self.weight[0] += moved;
+        self.weight[1] -= moved;
+    }
+
+    #[inline]
+    fn score(&self) -> f64 {
+        let [left_squares, right_squares] = self.squares.map(|s| s as f64);
+        let [left, right] = self.weight.map(|w| w as f64);
+        gini(left_squares, right_squares, left, right)
+    }
+}
+
+struct Entropy<'a> {
+    table: &'a [f64],
+    left: &'a mut [u32],
+    right: &'a mut [u32],
+    weight: [u32; 2],
+    sum: f64,
+}
+
+impl Sums<u64> for Entropy<'_> {
+    #[inline]
+    fn add(&mut self, row: u64) {
+        let (weight, class) = (row as u32, (row >> 32) as usize);
+        let (left, right) = (self.left[class], self.right[class]);
+        let at = |x: u32| self.table[x as usize];
+        self.sum += (at(left + weight) - at(left)) - (at(right) - at(right - weight));
+        self.left[class] = left + weight;
+        self.right[class] = right - weight;
+        self.weight[0] += weight;
+        self.weight[1] -= weight;
+    }
+
+    #[inline]
+    fn score(&self) -> f64 {
+        self.sum - self.table[self.weight[0] as usize] - self.table[self.weight[1] as usize]
     }
 }
 
 /// What is left of the weighted Gini impurity once the node's own terms are taken away: the
 /// squared class weights over the side's weight, summed over both sides.
 #[inline]
-fn gini(left_squares: f64, right_squares: f64, left: f64, right: f64) -> f64 {
+pub(crate) fn gini(left_squares: f64, right_squares: f64, left: f64, right: f64) -> f64 {
     (left_squares * right + right_squares * left) / (left * right)
 }
 
@@ -205,53 +278,6 @@ fn two_class_entropy(table: &[f64], all: u32, ones: u32, left: u32, left_ones: u
     let (right, right_ones) = (all - left, ones - left_ones);
     (at(left_ones) + at(left - left_ones) - at(left))
         + (at(right_ones) + at(right - right_ones) - at(right))
-}
-
-/// The scan for two classes: both sums travel in one word.
-#[inline]
-fn best_of_two(
-    sorted: &[u32],
-    column: SortedColumn<'_>,
-    payload: &[u64],
-    score: impl Fn(i64, i64) -> f64,
-) -> Option<Cut> {
-    let mut sums = 0u64;
-    best(
-        sorted,
-        column,
-        payload,
-        |row| {
-            sums += row;
-            sums
-        },
-        |sums| score((sums & 0xffff_ffff) as i64, (sums >> 32) as i64),
-    )
-}
-
-/// Moves rows to the left side one by one, and scores wherever the value changes.
-#[inline]
-fn best<S>(
-    sorted: &[u32],
-    column: SortedColumn<'_>,
-    payload: &[u64],
-    mut advance: impl FnMut(u64) -> S,
-    score: impl Fn(S) -> f64,
-) -> Option<Cut> {
-    let mut best = Cut { score: f64::NEG_INFINITY, n_left: 0 };
-    let (&first, rest) = sorted.split_first()?;
-    let mut at = first as usize;
-    for (passed, &next) in rest.iter().enumerate() {
-        let next = next as usize;
-        let sums = advance(payload[column.order[at] as usize]);
-        if column.values[next] > column.values[at] + EQUAL {
-            let score = score(sums);
-            if score > best.score {
-                best = Cut { score, n_left: passed + 1 };
-            }
-        }
-        at = next;
-    }
-    (best.n_left > 0).then_some(best)
 }
 
 /// The largest `f32` not above the middle of two: rows compare with it exactly as they would

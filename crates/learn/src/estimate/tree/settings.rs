@@ -49,7 +49,6 @@ pub enum MaxFeatures {
 }
 
 impl MaxFeatures {
-    #[cfg_attr(not(test), expect(dead_code))]
     /// The number to look at when there are `n_cols`.
     pub(crate) fn count(self, n_cols: usize) -> usize {
         match self {

@@ -1,0 +1,199 @@
+//! A stump: one split, by Gini impurity, of rows with fractional weights.
+
+use super::columns::{Sorted, SortedColumn};
+use super::score::{Sums, best_cut, gini, halfway};
+use crate::{FitContext, FitError, Stream};
+
+/// A node this pure is not split (scikit-learn's `EPSILON`).
+pub(crate) const PURE: f64 = f64::EPSILON;
+
+/// Where a stump splits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct StumpSplit {
+    pub(crate) feature: usize,
+    pub(crate) threshold: f32,
+    score: f64,
+}
+
+/// Finds stumps for ever new weights of the same rows.
+pub(crate) struct StumpFinder<'a> {
+    sorted: &'a Sorted,
+    classes: &'a [u32],
+    n_classes: usize,
+    ctx: &'a FitContext,
+    everyone: Vec<u32>,
+    weighted: Vec<u32>,
+    payload: Vec<(f64, u32)>,
+    pairs: Vec<[f64; 2]>,
+    left: Vec<f64>,
+    unchecked_work: usize,
+}
+
+const WORK_PER_CHECK: usize = 1 << 16;
+
+impl<'a> StumpFinder<'a> {
+    pub(crate) fn new(
+        sorted: &'a Sorted,
+        classes: &'a [u32],
+        n_classes: usize,
+        ctx: &'a FitContext,
+    ) -> Self {
+        Self {
+            sorted,
+            classes,
+            n_classes,
+            ctx,
+            everyone: (0..sorted.n_rows as u32).collect(),
+            weighted: Vec::new(),
+            payload: Vec::new(),
+            pairs: Vec::new(),
+            left: vec![0.0; n_classes],
+            unchecked_work: 0,
+        }
+    }
+
+    /// The best split, unless the rows are pure or cannot be told apart. Rows without weight are
+    /// not there. Chance, keyed by `stream`, decides between features that split equally well.
+    pub(crate) fn find(
+        &mut self,
+        weights: &[f64],
+        stream: Stream,
+    ) -> Result<Option<StumpSplit>, FitError> {
+        let totals = self.load(weights);
+        let all: f64 = totals.iter().sum();
+        let squares: f64 = totals.iter().map(|t| t * t).sum();
+        if 1.0 - squares / (all * all) <= PURE {
+            return Ok(None);
+        }
+        let skips = weights.contains(&0.0);
+        let mut best: Option<StumpSplit> = None;
+        for feature in 0..self.sorted.n_cols {
+            self.check_deadline()?;
+            let split = self.split_on(feature, skips.then_some(weights), &totals, all);
+            let rank = |feature: usize| stream.child(feature as u64).key();
+            let wins = |split: &StumpSplit, best: &StumpSplit| {
+                split.score > best.score
+                    || (split.score == best.score && rank(split.feature) < rank(best.feature))
+            };
+            if let Some(split) = split
+                && best.as_ref().is_none_or(|best| wins(&split, best))
+            {
+                best = Some(split);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Lays out the weights by row; gives the totals by class.
+    fn load(&mut self, weights: &[f64]) -> Vec<f64> {
+        let mut totals = vec![0.0; self.n_classes];
+        for (&weight, &class) in weights.iter().zip(self.classes) {
+            totals[class as usize] += weight;
+        }
+        let rows = weights.iter().zip(self.classes);
+        if self.n_classes == 2 {
+            self.pairs.clear();
+            self.pairs.extend(rows.map(|(&w, &c)| if c == 0 { [w, 0.0] } else { [0.0, w] }));
+        } else {
+            self.payload.clear();
+            self.payload.extend(rows.map(|(&w, &c)| (w, c)));
+        }
+        totals
+    }
+
+    fn split_on(
+        &mut self,
+        feature: usize,
+        skipping: Option<&[f64]>,
+        totals: &[f64],
+        all: f64,
+    ) -> Option<StumpSplit> {
+        let column = self.sorted.column(feature);
+        if let Some(weights) = skipping {
+            let has_weight = |&at: &u32| weights[column.order[at as usize] as usize] > 0.0;
+            self.weighted.clear();
+            self.weighted.extend(self.everyone.iter().copied().filter(has_weight));
+        }
+        let positions = if skipping.is_some() { &self.weighted } else { &self.everyone };
+        let cut = if self.n_classes == 2 {
+            let mut sums = TwoSides { all, totals: [totals[0], totals[1]], left: [0.0; 2] };
+            best_cut(positions, column, &self.pairs, &mut sums)
+        } else {
+            self.left.fill(0.0);
+            let mut sums = Sides { all, totals, left: &mut self.left, left_weight: 0.0 };
+            best_cut(positions, column, &self.payload, &mut sums)
+        }?;
+        let value = |i: usize| value_at(column, positions[i]);
+        let threshold = halfway(value(cut.n_left - 1), value(cut.n_left));
+        Some(StumpSplit { feature, threshold, score: cut.score })
+    }
+
+    fn check_deadline(&mut self) -> Result<(), FitError> {
+        self.unchecked_work += self.sorted.n_rows;
+        if self.unchecked_work >= WORK_PER_CHECK {
+            self.unchecked_work = 0;
+            self.ctx.check_deadline()?;
+        }
+        Ok(())
+    }
+}
+
+fn value_at(column: SortedColumn<'_>, position: u32) -> f32 {
+    column.values[position as usize]
+}
+
+/// Two classes, each with a sum of its own.
+struct TwoSides {
+    all: f64,
+    totals: [f64; 2],
+    left: [f64; 2],
+}
+
+impl Sums<[f64; 2]> for TwoSides {
+    #[inline]
+    fn add(&mut self, row: [f64; 2]) {
+        self.left[0] += row[0];
+        self.left[1] += row[1];
+    }
+
+    #[inline]
+    fn score(&self) -> f64 {
+        let [a, b] = self.left;
+        let (c, d) = (self.totals[0] - a, self.totals[1] - b);
+        let left = a + b;
+        score(a * a + b * b, c * c + d * d, left, self.all - left)
+    }
+}
+
+/// Any number of classes. Sums of squares are taken afresh at every cut: carried along, their
+/// rounding errors would drown the small weights that boosting leads to.
+struct Sides<'a> {
+    all: f64,
+    totals: &'a [f64],
+    left: &'a mut [f64],
+    left_weight: f64,
+}
+
+impl Sums<(f64, u32)> for Sides<'_> {
+    #[inline]
+    fn add(&mut self, (weight, class): (f64, u32)) {
+        self.left[class as usize] += weight;
+        self.left_weight += weight;
+    }
+
+    #[inline]
+    fn score(&self) -> f64 {
+        let (mut left_squares, mut right_squares) = (0.0, 0.0);
+        for (&left, &total) in self.left.iter().zip(self.totals) {
+            left_squares += left * left;
+            right_squares += (total - left) * (total - left);
+        }
+        score(left_squares, right_squares, self.left_weight, self.all - self.left_weight)
+    }
+}
+
+/// Rounding can leave the right side without weight; such a split is none.
+#[inline]
+fn score(left_squares: f64, right_squares: f64, left: f64, right: f64) -> f64 {
+    if right > 0.0 { gini(left_squares, right_squares, left, right) } else { f64::NEG_INFINITY }
+}
