@@ -1,14 +1,16 @@
 //! Logistic regression: liblinear's one-vs-rest problems, or SAGA on the multinomial one.
 
+use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Prediction};
 
-use super::linear::family::{Fit, fit_on_shared, only, predict_each};
+use super::linear::family::{Fit, all_failed, fit_on_shared, only, predict_each};
+use super::linear::lanes::Quad;
 use super::linear::model::{LinearModel, split_intercept};
 use super::linear::rows::Rows;
-use super::linear::{n_problems, newton, one_vs_rest};
+use super::linear::{n_problems, newton, one_vs_rest, saga, sparse};
 
 /// Hyperparameters: one point of this estimator's grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,33 +107,81 @@ fn fit_family(
     y: &Labels,
     ctx: &FitContext,
 ) -> Vec<Fit<FittedLogisticRegression>> {
-    fit_liblinear_l2(members, x, y, ctx)
+    let Some(first) = members.first() else { return Vec::new() };
+    match (first.solver, first.penalty) {
+        (Solver::Liblinear, Penalty::L2) => {
+            let share = || newton::Shared::new(scaled_rows(x, ctx)?, ctx);
+            fit_on_shared(members, share, |member, shared| {
+                let solve = |y: &[Quad]| shared.solve(y, member.c, ctx);
+                liblinear_model(x, y, shared.rows(), solve)
+            })
+        }
+        (Solver::Liblinear, Penalty::L1) => {
+            let share = || sparse::Shared::new(scaled_rows(x, ctx)?, ctx);
+            fit_on_shared(members, share, |member, shared| {
+                let solve = |y: &[Quad]| shared.solve(y, member.c, ctx);
+                liblinear_model(x, y, shared.rows(), solve)
+            })
+        }
+        (Solver::Saga, penalty) => fit_saga(members, penalty, x, y, ctx),
+    }
 }
 
-/// The rows, their scales and their Gram matrix serve every `c` and class.
-fn fit_liblinear_l2(
+fn scaled_rows(x: &Features, ctx: &FitContext) -> Result<Rows, FitError> {
+    Rows::scaled(x, true, ctx, LogisticRegression::NAME)
+}
+
+/// One-vs-rest over a solver of two-class problems.
+fn liblinear_model(
+    x: &Features,
+    y: &Labels,
+    rows: &Rows,
+    solve: impl Fn(&[Quad]) -> Result<Vec<f64>, FitError>,
+) -> Result<FittedLogisticRegression, FitError> {
+    let outputs = (0..n_problems(y.n_classes()))
+        .map(|k| solve(&one_vs_rest(y, k, rows.n_padded())).map(split_intercept))
+        .collect::<Result<_, _>>()?;
+    let model = LinearModel::new(LogisticRegression::NAME, y.n_classes(), x.n_cols(), outputs)?;
+    Ok(FittedLogisticRegression { model, solver: Solver::Liblinear })
+}
+
+/// All settings walk at once; what one costs alone is modelled from its epochs.
+fn fit_saga(
     members: &[LogisticRegression],
+    penalty: Penalty,
     x: &Features,
     y: &Labels,
     ctx: &FitContext,
 ) -> Vec<Fit<FittedLogisticRegression>> {
-    let share = || newton::Shared::new(Rows::scaled(x, true, ctx, LogisticRegression::NAME)?, ctx);
-    fit_on_shared(members, share, |member, shared| {
-        let outputs = (0..n_problems(y.n_classes()))
-            .map(|k| {
-                let targets = one_vs_rest(y, k, shared.rows().n_padded());
-                shared.solve(&targets, member.c, ctx).map(split_intercept)
-            })
-            .collect::<Result<_, _>>()?;
-        liblinear_model(outputs, x, y)
-    })
-}
-
-fn liblinear_model(
-    outputs: Vec<(Vec<f64>, f64)>,
-    x: &Features,
-    y: &Labels,
-) -> Result<FittedLogisticRegression, FitError> {
-    let model = LinearModel::new(LogisticRegression::NAME, y.n_classes(), x.n_cols(), outputs)?;
-    Ok(FittedLogisticRegression { model, solver: Solver::Liblinear })
+    let name = LogisticRegression::NAME;
+    let start = ThreadTime::now();
+    let rows = match Rows::raw(x, false, ctx, name) {
+        Ok(rows) => rows,
+        Err(error) => return all_failed(members.len(), &error),
+    };
+    let settings: Vec<saga::Penalties> = members
+        .iter()
+        .map(|member| {
+            let strength = 1.0 / (member.c * rows.n as f64);
+            match penalty {
+                Penalty::L1 => saga::Penalties { alpha: 0.0, beta: strength },
+                Penalty::L2 => saga::Penalties { alpha: strength, beta: 0.0 },
+            }
+        })
+        .collect();
+    let prepared_secs = start.elapsed().as_secs_f64();
+    let walks = match saga::walk(&rows, y, &settings, ctx, name) {
+        Ok(walks) => walks,
+        Err(error) => return all_failed(members.len(), &error),
+    };
+    let walked_secs = start.elapsed().as_secs_f64() - prepared_secs;
+    let epochs: Vec<usize> = walks.iter().map(|walk| walk.epochs).collect();
+    let costs = saga::costs(&epochs, &rows, n_problems(y.n_classes()), walked_secs);
+    let fit = |(walk, cost): (saga::Walk, saga::Cost)| Fit {
+        model: LinearModel::new(name, y.n_classes(), x.n_cols(), walk.outputs)
+            .map(|model| FittedLogisticRegression { model, solver: Solver::Saga }),
+        alone_secs: prepared_secs + cost.alone_secs,
+        marginal_secs: prepared_secs / members.len() as f64 + cost.marginal_secs,
+    };
+    walks.into_iter().zip(costs).map(fit).collect()
 }

@@ -3,11 +3,15 @@
 pub(crate) mod calibrate;
 pub(crate) mod dual;
 pub(crate) mod family;
+pub(crate) mod gram;
 pub(crate) mod lanes;
+pub(crate) mod logistic;
 pub(crate) mod model;
 pub(crate) mod newton;
 pub(crate) mod rows;
+pub(crate) mod saga;
 pub(crate) mod shuffle;
+pub(crate) mod sparse;
 
 use pitchpipe_table::Labels;
 
