@@ -24,30 +24,35 @@ pub(crate) fn parse(cell: &[u8]) -> Option<f64> {
     Some(whole as f64 + fraction)
 }
 
-/// Days since 1970-01-01 of a date that exists.
+/// Days since 1970-01-01 of a date that exists, from year 0 on.
+#[inline]
 pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let in_month = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 => 28 + i64::from(leap),
-        _ => return None,
-    };
-    if !(1..=in_month).contains(&day) {
+    const LENGTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let (year, month, day) =
+        (u32::try_from(year).ok()?, u32::try_from(month).ok()?, u32::try_from(day).ok()?);
+    let in_month = u32::from(*LENGTHS.get((month as usize).wrapping_sub(1))?);
+    let leap = || (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
+    if year > 1_000_000 || day == 0 || day > in_month || (month == 2 && day == 29 && !leap()) {
         return None;
     }
-    // Counted in years that begin in March, so that the leap day comes last.
-    let y = year - i64::from(month <= 2);
-    let era = y.div_euclid(400);
-    let year_of_era = y.rem_euclid(400);
+    // Counted in years that begin in March, so that the leap day comes last; and 400 years, or 146,097
+    // days, too late, so that January of year 0 is no special case.
+    let y = year + 400 - u32::from(month <= 2);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * 146_097 + day_of_era - 719_468)
+    let days = y * 365 + y / 4 - y / 100 + y / 400 + day_of_year;
+    Some(i64::from(days) - 719_468 - 146_097)
 }
 
+#[inline]
 fn parse_date(date: &[u8; 10]) -> Option<i64> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *date else { return None };
-    days_from_civil(pair(y1, y2)? * 100 + pair(y3, y4)?, pair(m1, m2)?, pair(d1, d2)?)
+    let digits = [y1, y2, y3, y4, m1, m2, d1, d2].map(|b| b.wrapping_sub(b'0'));
+    // One check for all eight.
+    if digits.iter().fold(false, |bad, &d| bad | (d > 9)) {
+        return None;
+    }
+    let [y1, y2, y3, y4, m1, m2, d1, d2] = digits.map(i64::from);
+    days_from_civil(y1 * 1000 + y2 * 100 + y3 * 10 + y4, m1 * 10 + m2, d1 * 10 + d2)
 }
 
 /// `:SS` and `.fff`, each if present, and what follows.
@@ -133,7 +138,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn days_agree_with_chrono(days in -700_000i32..2_900_000) {
+        fn days_agree_with_chrono(days in -719_000i32..2_900_000) {
             use chrono::Datelike;
             let date = chrono::NaiveDate::from_epoch_days(days).unwrap();
             let ours = days_from_civil(date.year().into(), date.month().into(), date.day().into());

@@ -7,6 +7,7 @@
 mod arff;
 mod bytes;
 mod cancel;
+mod columnar;
 mod csv;
 mod date;
 mod encoding;
@@ -14,6 +15,7 @@ mod format;
 mod missing;
 mod names;
 mod number;
+mod short;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -109,7 +111,7 @@ pub fn read(
             arff::read(&text, &file, options, cancel, &mut notes)?
         }
         Format::Parquet | Format::Arrow => {
-            return Err(TableError::UnsupportedFormat { file, format: "a binary table" });
+            columnar::read(format, bytes, &file, options, cancel, &mut notes)?
         }
     };
     table.notes = notes;

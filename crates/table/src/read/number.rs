@@ -1,5 +1,7 @@
 //! Numbers written in decimal, to the nearest double.
 
+use super::short::{self, LOW_BYTES, SHORT};
+
 /// A cell that is a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
@@ -25,48 +27,81 @@ pub(super) fn rounding_note(column: &str) -> String {
     )
 }
 
-/// So many digits always fit into a `u64`.
-const MOST_DIGITS: usize = 19;
+/// One in every byte of a word.
+const ONES: u64 = 0x0101_0101_0101_0101;
 
 /// Reads a whole cell as a number; spaces around it do not count. `decimal` is `.` or `,`.
-#[inline]
 pub(super) fn parse(cell: &[u8], decimal: u8) -> Option<Number> {
-    match parse_short(cell, decimal) {
-        Some(number) => Some(number),
-        None => parse_any(cell, decimal),
-    }
+    parse_within(cell, 0, cell.len(), decimal)
 }
 
-/// The common case: few enough digits for one exactly rounded operation (Clinger's fast path): an
-/// integer of at most 53 bits divided by an exact power of ten.
+/// Reads the cell from `start` to `end` as a number.
 #[inline(always)]
-fn parse_short(cell: &[u8], decimal: u8) -> Option<Number> {
-    let negative = *cell.first()? == b'-';
-    let digits = if negative { &cell[1..] } else { cell };
-    let mut mantissa = 0u64;
-    let mut at = 0;
-    while let Some(digit) = digits.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
-        at += 1;
+pub(super) fn parse_within(data: &[u8], start: usize, end: usize, decimal: u8) -> Option<Number> {
+    let negative = start < end && data[start] == b'-';
+    let len = end - start - usize::from(negative);
+    if (1..=SHORT).contains(&len) {
+        let number = parse_short(short::load_right(data, end, len), len, negative, decimal);
+        if number.is_some() {
+            return number;
+        }
     }
-    let sign = if negative { -1.0 } else { 1.0 };
-    if at == digits.len() {
-        let fits = (1..=MOST_DIGITS).contains(&at);
-        return fits.then_some(Number { value: sign * mantissa as f64, integer: true });
-    }
-    if digits[at] != decimal {
-        return None;
-    }
-    let whole = at;
-    at += 1;
-    while let Some(digit) = digits.get(at).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
-        at += 1;
-    }
-    let places = at - whole - 1;
-    let short = (1..=MOST_DIGITS).contains(&(whole + places)) && mantissa <= MOST_EXACT;
-    (at == digits.len() && short)
-        .then(|| Number { value: sign * (mantissa as f64 / POWERS[places]), integer: false })
+    parse_any(&data[start..end], decimal)
+}
+
+/// The common case, without a loop: digits and perhaps a point in at most 16 bytes, few enough digits
+/// for one exactly rounded operation (Clinger's fast path): an integer of at most 53 bits divided by an
+/// exact power of ten.
+///
+/// The last byte of the cell is the highest of the word, so that its end is where it is for any length.
+#[inline(always)]
+fn parse_short(word: u128, len: usize, negative: bool, decimal: u8) -> Option<Number> {
+    const ZEROS: u128 = ((ONES as u128 * 0x30) << 64) | (ONES as u128 * 0x30);
+    let point = find(word, decimal);
+    let has_point = point < SHORT;
+    let (digits, places) = if has_point {
+        // What stands before the point moves up and covers it.
+        let before = word & LOW_BYTES[point];
+        ((word & !LOW_BYTES[point + 1]) | before << 8, SHORT - 1 - point)
+    } else {
+        (word, 0)
+    };
+    let n_digits = len - usize::from(has_point);
+    let digits = digits | (ZEROS & LOW_BYTES[SHORT - n_digits]);
+    let (first, last) = (digits as u64, (digits >> 64) as u64);
+    let mantissa = eight_digits(first) * 100_000_000 + eight_digits(last);
+    let is_number =
+        are_digits(first) & are_digits(last) & (mantissa <= MOST_EXACT) & (n_digits > 0);
+    let magnitude = mantissa as f64 / POWERS[places];
+    let value = if negative { -magnitude } else { magnitude };
+    is_number.then_some(Number { value, integer: !has_point })
+}
+
+/// The position of the first byte that equals `wanted`, 16 if there is none.
+#[inline(always)]
+fn find(word: u128, wanted: u8) -> usize {
+    let zeros = |word: u64| {
+        let x = word ^ (ONES * u64::from(wanted));
+        x.wrapping_sub(ONES) & !x & (ONES << 7)
+    };
+    let (low, high) = (zeros(word as u64), zeros((word >> 64) as u64));
+    let first = if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() };
+    first as usize / 8
+}
+
+#[inline(always)]
+fn are_digits(word: u64) -> bool {
+    let tens = ONES * 0xf0;
+    ((word & tens) == ONES * 0x30) & ((word.wrapping_add(ONES * 6) & tens) == ONES * 0x30)
+}
+
+/// The value of eight digits, the first in the lowest byte: pairs, then fours, then all.
+#[inline(always)]
+fn eight_digits(word: u64) -> u64 {
+    let digits = word & (ONES * 0x0f);
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
 }
 
 /// Exponents, more digits, a leading plus, spaces around it, infinities.

@@ -3,45 +3,67 @@
 use std::hash::{BuildHasher, RandomState};
 
 use super::missing::MissingTokens;
+use super::short::{self, SHORT};
 use crate::{Cells, MISSING_CODE};
 
 /// Codes for texts in order of first appearance. Missing tokens are looked up like any other text: once
-/// met, one is an entry whose code is [`MISSING_CODE`], so that they cost nothing per cell.
+/// met, one has a slot whose code is [`MISSING_CODE`], so that they cost nothing per cell.
 pub(super) struct TextBuilder {
     codes: Vec<u32>,
-    entries: Vec<Entry>,
-    /// The bytes of all entries.
+    /// Where each level's text ends in the arena.
+    ends: Vec<usize>,
     arena: Vec<u8>,
-    /// Open addressing: the upper half of an entry's hash above the entry's index plus one; 0 is free.
-    slots: Vec<u64>,
-    n_levels: u32,
+    /// Open addressing, never more than half full.
+    slots: Vec<Slot>,
+    n_used: usize,
     /// Makes the hash unpredictable, so that no file can be written to be slow.
     seed: u64,
 }
 
+/// A text that was met. A short one stands here as a whole, so that most lookups touch one cache line.
 #[derive(Clone, Copy)]
-struct Entry {
-    start: usize,
-    len: u32,
+struct Slot {
+    key: Key,
     code: u32,
 }
+
+/// A short text padded with zeros, or a long one's hash.
+#[derive(Clone, Copy, PartialEq)]
+struct Key {
+    low: u64,
+    high: u64,
+    len: u32,
+}
+
+const FREE: Slot = Slot { key: Key { low: 0, high: 0, len: u32::MAX }, code: 0 };
 
 impl TextBuilder {
     pub(super) fn with_capacity(n_rows: usize) -> Self {
         Self {
             codes: Vec::with_capacity(n_rows),
-            entries: Vec::new(),
+            ends: Vec::new(),
             arena: Vec::new(),
-            slots: vec![0; 64],
-            n_levels: 0,
+            slots: vec![FREE; 64],
+            n_used: 0,
             seed: RandomState::new().hash_one(0u64),
         }
     }
 
     /// Appends a cell.
-    #[inline]
     pub(super) fn push(&mut self, cell: &[u8], missing: &MissingTokens) {
-        let code = self.code(cell, &|cell| missing.contains(cell));
+        self.push_within(cell, 0, cell.len(), missing);
+    }
+
+    /// Appends a cell given by its place in the data, which lets it be loaded in one go.
+    #[inline]
+    pub(super) fn push_within(
+        &mut self,
+        data: &[u8],
+        start: usize,
+        end: usize,
+        missing: &MissingTokens,
+    ) {
+        let code = self.code(data, start, end, &|cell| missing.contains(cell));
         self.codes.push(code);
     }
 
@@ -52,44 +74,81 @@ impl TextBuilder {
 
     /// Appends a cell that is text whatever it says.
     pub(super) fn push_text(&mut self, cell: &[u8]) {
-        let code = self.code(cell, &|_| false);
+        let code = self.code(cell, 0, cell.len(), &|_| false);
         self.codes.push(code);
     }
 
     #[inline]
-    fn code(&mut self, cell: &[u8], is_missing: &impl Fn(&[u8]) -> bool) -> u32 {
-        let hash = hash(cell, self.seed);
+    fn code(
+        &mut self,
+        data: &[u8],
+        start: usize,
+        end: usize,
+        is_missing: &impl Fn(&[u8]) -> bool,
+    ) -> u32 {
+        let len = end - start;
+        if len > SHORT {
+            return self.code_of_long(&data[start..end], is_missing(&data[start..end]));
+        }
+        let word = short::load(data, start, len);
+        let key = Key { low: word as u64, high: (word >> 64) as u64, len: len as u32 };
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = self.hash(key) as usize & mask;
         loop {
-            let slot = self.slots[at];
-            if slot == 0 {
-                return self.insert(cell, hash, at, is_missing(cell));
+            let slot = &self.slots[at];
+            if slot.key == key {
+                return slot.code;
             }
-            if slot >> 32 == hash >> 32 {
-                let entry = self.entries[(slot as u32 - 1) as usize];
-                if entry.len as usize == cell.len()
-                    && self.arena[entry.start..entry.start + cell.len()] == *cell
-                {
-                    return entry.code;
-                }
+            if slot.key.len == u32::MAX {
+                let cell = &data[start..end];
+                return self.insert(cell, key, at, is_missing(cell));
             }
             at = (at + 1) & mask;
         }
     }
 
+    #[inline(never)]
+    fn code_of_long(&mut self, cell: &[u8], is_missing: bool) -> u32 {
+        // Such a token would have no place in the arena to be compared with.
+        if is_missing {
+            return MISSING_CODE;
+        }
+        let hash = xxhash_rust::xxh3::xxh3_64_with_seed(cell, self.seed);
+        // A length beyond four gigabytes wraps; the texts are compared below.
+        let len = (cell.len() as u32).clamp(SHORT as u32 + 1, u32::MAX - 1);
+        let key = Key { low: hash, high: 0, len };
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.key == key && self.level(slot.code) == cell {
+                return slot.code;
+            }
+            if slot.key.len == u32::MAX {
+                return self.insert(cell, key, at, false);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn level(&self, code: u32) -> &[u8] {
+        let code = code as usize;
+        let start = if code == 0 { 0 } else { self.ends[code - 1] };
+        &self.arena[start..self.ends[code]]
+    }
+
     #[cold]
-    fn insert(&mut self, cell: &[u8], hash: u64, at: usize, is_missing: bool) -> u32 {
+    fn insert(&mut self, cell: &[u8], key: Key, at: usize, is_missing: bool) -> u32 {
         let code = if is_missing {
             MISSING_CODE
         } else {
-            self.n_levels += 1;
-            self.n_levels - 1
+            self.arena.extend_from_slice(cell);
+            self.ends.push(self.arena.len());
+            self.ends.len() as u32 - 1
         };
-        self.entries.push(Entry { start: self.arena.len(), len: cell.len() as u32, code });
-        self.arena.extend_from_slice(cell);
-        self.slots[at] = (hash >> 32 << 32) | self.entries.len() as u64;
-        if self.entries.len() * 2 > self.slots.len() {
+        self.slots[at] = Slot { key, code };
+        self.n_used += 1;
+        if self.n_used * 2 > self.slots.len() {
             self.grow();
         }
         code
@@ -97,27 +156,32 @@ impl TextBuilder {
 
     fn grow(&mut self) {
         let n_slots = self.slots.len() * 4;
-        self.slots.clear();
-        self.slots.resize(n_slots, 0);
-        for (i, entry) in self.entries.iter().enumerate() {
-            let hash = hash(&self.arena[entry.start..][..entry.len as usize], self.seed);
+        let old = std::mem::replace(&mut self.slots, vec![FREE; n_slots]);
+        for slot in old.into_iter().filter(|slot| slot.key.len != u32::MAX) {
+            let is_long = slot.key.len as usize > SHORT;
+            let hash = if is_long { slot.key.low } else { self.hash(slot.key) };
             let mut at = hash as usize & (n_slots - 1);
-            while self.slots[at] != 0 {
+            while self.slots[at].key.len != u32::MAX {
                 at = (at + 1) & (n_slots - 1);
             }
-            self.slots[at] = (hash >> 32 << 32) | (i as u64 + 1);
+            self.slots[at] = slot;
         }
     }
 
+    /// The hash of a short text: its words keyed, multiplied and folded.
+    #[inline]
+    fn hash(&self, key: Key) -> u64 {
+        let product = u128::from(key.low ^ self.seed)
+            * u128::from(key.high ^ self.seed.rotate_left(32) ^ u64::from(key.len));
+        (product >> 64) as u64 ^ product as u64
+    }
+
     /// The codes and, for each, its text.
-    pub(super) fn finish(self) -> (Vec<u32>, Vec<String>) {
-        drop(self.slots);
-        let text = |entry: &Entry| {
-            let bytes = &self.arena[entry.start..][..entry.len as usize];
-            String::from_utf8_lossy(bytes).into_owned()
-        };
-        let levels = self.entries.iter().filter(|e| e.code != MISSING_CODE);
-        (self.codes, levels.map(text).collect())
+    pub(super) fn finish(mut self) -> (Vec<u32>, Vec<String>) {
+        self.slots = Vec::new();
+        let text = |code| String::from_utf8_lossy(self.level(code)).into_owned();
+        let levels = (0..self.ends.len() as u32).map(text).collect();
+        (self.codes, levels)
     }
 
     /// As a column of text.
@@ -125,36 +189,6 @@ impl TextBuilder {
         let (codes, dictionary) = self.finish();
         Cells::Text { codes, dictionary }
     }
-}
-
-/// A quick hash for short texts: two overlapping words, multiplied and folded.
-#[inline]
-fn hash(cell: &[u8], seed: u64) -> u64 {
-    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    let half = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
-    let (a, b) = match cell.len() {
-        0 => (0, 0),
-        1..=3 => {
-            let (first, middle, last) = (cell[0], cell[cell.len() / 2], cell[cell.len() - 1]);
-            (u64::from(first) << 16 | u64::from(middle) << 8 | u64::from(last), 0)
-        }
-        4..=7 => (half(first_chunk(cell)), half(last_chunk(cell))),
-        8..=16 => (word(first_chunk(cell)), word(last_chunk(cell))),
-        _ => return xxhash_rust::xxh3::xxh3_64_with_seed(cell, seed),
-    };
-    let keyed = u128::from(a ^ seed ^ 0x9e37_79b9_7f4a_7c15)
-        * u128::from(b ^ seed.rotate_left(32) ^ cell.len() as u64);
-    let folded = (keyed >> 64) as u64 ^ keyed as u64;
-    let mixed = u128::from(folded ^ seed) * 0xa076_1d64_78bd_642f;
-    (mixed >> 64) as u64 ^ mixed as u64
-}
-
-fn first_chunk<const N: usize>(cell: &[u8]) -> &[u8; N] {
-    cell.first_chunk().expect("the length was matched above")
-}
-
-fn last_chunk<const N: usize>(cell: &[u8]) -> &[u8; N] {
-    cell.last_chunk().expect("the length was matched above")
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ pub(super) enum Kind {
 /// the type that costs least to take back.
 pub(super) fn guess(context: &Context<'_>, block: &Block, column: usize) -> Kind {
     let mut kind = None;
-    for raw in block.column(context.data, column) {
-        let cell = context.dialect.text(raw);
+    for (start, end) in block.spans(column) {
+        let cell = context.dialect.text(&context.data[start..end]);
         if context.missing.contains(&cell) || cell.trim_ascii().eq_ignore_ascii_case(b"nan") {
             continue;
         }
@@ -86,14 +86,12 @@ impl Parsing {
 
     /// Parses the column's cells in a block.
     pub(super) fn append(&mut self, context: &Context<'_>, block: &Block, column: usize) {
-        let cells = block.column(context.data, column);
+        let cells = block.spans(column);
         let next = match self {
             Self::Numbers(numbers) => numbers.append(context, cells),
             Self::Instants(seconds) => append_instants(seconds, context, cells),
             Self::Text(texts) => {
-                for raw in cells {
-                    texts.push(&context.dialect.text(raw), context.missing);
-                }
+                append_text(texts, context, cells);
                 None
             }
             Self::Contradicted(_) => None,
@@ -121,24 +119,24 @@ impl Parsing {
 
 impl Numbers {
     /// Appends the cells; the kind to try next at the first that is neither a number nor missing.
-    fn append<'a>(
+    fn append(
         &mut self,
         context: &Context<'_>,
-        cells: impl Iterator<Item = &'a [u8]>,
+        cells: impl Iterator<Item = (usize, usize)>,
     ) -> Option<Kind> {
-        let decimal = context.dialect.decimal;
-        for raw in cells {
-            if raw.is_empty() {
+        let (data, decimal) = (context.data, context.dialect.decimal);
+        for (start, end) in cells {
+            if start == end {
                 self.values.push(f64::NAN);
                 continue;
             }
-            match number::parse(raw, decimal) {
+            match number::parse_within(data, start, end, decimal) {
                 Some(number) if number.value.abs() < number::MOST_EXACT as f64 => {
                     self.values.push(number.value);
                     self.integers &= number.integer;
                 }
                 _ => {
-                    let kind = self.append_other(context, raw);
+                    let kind = self.append_other(context, &data[start..end]);
                     if kind.is_some() {
                         return kind;
                     }
@@ -189,12 +187,29 @@ impl Numbers {
     }
 }
 
-fn append_instants<'a>(
+fn append_text(
+    texts: &mut TextBuilder,
+    context: &Context<'_>,
+    cells: impl Iterator<Item = (usize, usize)>,
+) {
+    let data = context.data;
+    for (start, end) in cells {
+        // Quotes are undone elsewhere; the space of `a, b` too.
+        if matches!(data.get(start), Some(b'"' | b' ')) {
+            texts.push(&context.dialect.text(&data[start..end]), context.missing);
+        } else {
+            texts.push_within(data, start, end, context.missing);
+        }
+    }
+}
+
+fn append_instants(
     seconds: &mut Vec<f64>,
     context: &Context<'_>,
-    cells: impl Iterator<Item = &'a [u8]>,
+    cells: impl Iterator<Item = (usize, usize)>,
 ) -> Option<Kind> {
-    for raw in cells {
+    for (start, end) in cells {
+        let raw = &context.data[start..end];
         let instant = match date::parse(raw) {
             Some(instant) => instant,
             None => {

@@ -31,21 +31,16 @@ impl Block {
         self.starts.len()
     }
 
-    /// The cells of one column as they stand in the file, quotes and all.
+    /// Where the cells of one column begin and end in the data, quotes and all.
     #[inline]
-    pub(super) fn column<'a>(
-        &'a self,
-        data: &'a [u8],
-        column: usize,
-    ) -> impl Iterator<Item = &'a [u8]> {
-        let data = &data[self.base..];
-        let (n, starts) = (self.n_columns, &self.starts);
-        let rows = self.ends.chunks_exact(n).zip(starts);
+    pub(super) fn spans(&self, column: usize) -> impl Iterator<Item = (usize, usize)> {
+        let rows = self.ends.chunks_exact(self.n_columns).zip(&self.starts);
         rows.map(move |(ends, &start)| {
             let start = if column == 0 { start } else { ends[column - 1] + 1 };
             // A cell's end never lies before its start; the minimum is there so that nobody need
             // believe it.
-            &data[start.min(ends[column]) as usize..ends[column] as usize]
+            let (start, end) = (start.min(ends[column]), ends[column]);
+            (self.base + start as usize, self.base + end as usize)
         })
     }
 

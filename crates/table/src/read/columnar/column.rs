@@ -1,0 +1,327 @@
+//! An Arrow column as cells.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{self as types, ArrowPrimitiveType, DataType, TimeUnit};
+
+use super::super::missing::MissingTokens;
+use super::super::number;
+use super::super::text::TextBuilder;
+use crate::{Cells, MISSING_CODE, TableError};
+
+/// A column being read.
+pub(super) enum Builder {
+    Numbers { values: Vec<f64>, integers: bool, wide: bool },
+    Instants { seconds: Vec<f64> },
+    Nominal { codes: Vec<u32>, lookup: HashMap<String, u32>, levels: Vec<String> },
+    Text { texts: TextBuilder },
+}
+
+/// What is wrong with an array.
+pub(super) enum Fault {
+    /// A number is infinite.
+    Infinite { at: usize, value: f64 },
+    /// The text is not UTF-8.
+    NotText { at: usize },
+    /// The type changed, or cannot be converted after all.
+    Type(DataType),
+}
+
+impl Fault {
+    /// As an error; `before` rows came before the array's first.
+    pub(super) fn explain(self, file: &str, column: &str, before: usize) -> TableError {
+        let (file, column) = (file.to_owned(), column.to_owned());
+        match self {
+            Self::Infinite { at, value } => {
+                let (row, value) = (before + at + 1, value.to_string());
+                TableError::NotFinite { file, column, row, value }
+            }
+            Self::NotText { at } => {
+                let kind = format!("binary (row {} is not UTF-8 text)", before + at + 1);
+                TableError::UnsupportedType { file, column, kind }
+            }
+            Self::Type(kind) => {
+                TableError::UnsupportedType { file, column, kind: kind.to_string() }
+            }
+        }
+    }
+}
+
+impl Builder {
+    /// For a column of the type, if it is one that can be read; `forced` if the user wants text.
+    pub(super) fn new(kind: &DataType, forced: bool) -> Option<Self> {
+        let text = || Self::Text { texts: TextBuilder::with_capacity(0) };
+        let nominal = |levels: Vec<String>| Self::Nominal {
+            codes: Vec::new(),
+            lookup: levels.iter().cloned().zip(0..).collect(),
+            levels,
+        };
+        Some(match kind {
+            DataType::Boolean => nominal(vec!["false".to_owned(), "true".to_owned()]),
+            DataType::Dictionary(_, values) if is_plain(values) => nominal(Vec::new()),
+            kind if !is_plain(kind) => return None,
+            _ if forced => text(),
+            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => {
+                Self::Instants { seconds: Vec::new() }
+            }
+            kind if is_text(kind) => text(),
+            kind => Self::Numbers { values: Vec::new(), integers: kind.is_integer(), wide: false },
+        })
+    }
+
+    /// Appends an array.
+    pub(super) fn append(
+        &mut self,
+        array: &ArrayRef,
+        missing: Option<&MissingTokens>,
+    ) -> Result<(), Fault> {
+        match self {
+            Self::Numbers { values, wide, .. } => append_numbers(values, wide, array),
+            Self::Instants { seconds } => append_instants(seconds, array),
+            Self::Nominal { codes, lookup, levels } => append_nominal(codes, lookup, levels, array),
+            Self::Text { texts } => append_text(texts, array, missing),
+        }
+    }
+
+    /// What the user should know about the column.
+    pub(super) fn note(&self, name: &str) -> Option<String> {
+        matches!(self, Self::Numbers { wide: true, .. }).then(|| number::rounding_note(name))
+    }
+
+    /// The column's cells.
+    pub(super) fn finish(self) -> Cells {
+        match self {
+            Self::Numbers { values, integers, .. } => {
+                let any = values.iter().any(|v| !v.is_nan());
+                Cells::Numbers { integers: integers && any, values }
+            }
+            Self::Instants { seconds } => Cells::Instants { seconds },
+            Self::Nominal { codes, levels, .. } => Cells::Nominal { codes, levels },
+            Self::Text { texts } => texts.into_cells(),
+        }
+    }
+}
+
+fn is_text(kind: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    matches!(
+        kind,
+        Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_)
+    )
+}
+
+/// Whether a cell of the type is one number, text or instant.
+fn is_plain(kind: &DataType) -> bool {
+    use DataType::{Boolean, Date32, Date64, Duration, Null, Time32, Time64, Timestamp};
+    kind.is_numeric()
+        || is_text(kind)
+        || matches!(
+            kind,
+            Null | Boolean | Date32 | Date64 | Timestamp(..) | Time32(_) | Time64(_) | Duration(_)
+        )
+}
+
+/// Units of a time per second.
+fn per_second(unit: TimeUnit) -> f64 {
+    match unit {
+        TimeUnit::Second => 1.0,
+        TimeUnit::Millisecond => 1e3,
+        TimeUnit::Microsecond => 1e6,
+        TimeUnit::Nanosecond => 1e9,
+    }
+}
+
+/// Appends a primitive array's values, NaN for null.
+fn extend<T: ArrowPrimitiveType>(
+    values: &mut Vec<f64>,
+    array: &ArrayRef,
+    number: impl Fn(T::Native) -> f64,
+) {
+    let array = array.as_primitive::<T>();
+    if array.null_count() == 0 {
+        values.extend(array.values().iter().map(|&v| number(v)));
+    } else {
+        values.extend(array.iter().map(|v| v.map_or(f64::NAN, &number)));
+    }
+}
+
+fn append_numbers(values: &mut Vec<f64>, wide: &mut bool, array: &ArrayRef) -> Result<(), Fault> {
+    use DataType as D;
+    let start = values.len();
+    match array.data_type() {
+        D::Null => values.resize(start + array.len(), f64::NAN),
+        D::Int8 => extend::<types::Int8Type>(values, array, f64::from),
+        D::Int16 => extend::<types::Int16Type>(values, array, f64::from),
+        D::Int32 => extend::<types::Int32Type>(values, array, f64::from),
+        D::Int64 => extend::<types::Int64Type>(values, array, |v| v as f64),
+        D::UInt8 => extend::<types::UInt8Type>(values, array, f64::from),
+        D::UInt16 => extend::<types::UInt16Type>(values, array, f64::from),
+        D::UInt32 => extend::<types::UInt32Type>(values, array, f64::from),
+        D::UInt64 => extend::<types::UInt64Type>(values, array, |v| v as f64),
+        D::Float16 => extend::<types::Float16Type>(values, array, f64::from),
+        D::Float32 => extend::<types::Float32Type>(values, array, f64::from),
+        D::Float64 => extend::<types::Float64Type>(values, array, |v| v),
+        D::Time32(_) | D::Time64(_) | D::Duration(_) => append_seconds(values, array)?,
+        kind if kind.is_decimal() => append_decimals(values, array)?,
+        other => return Err(Fault::Type(other.clone())),
+    }
+    let appended = &values[start..];
+    if let Some(at) = appended.iter().position(|v| v.is_infinite()) {
+        return Err(Fault::Infinite { at, value: appended[at] });
+    }
+    if matches!(array.data_type(), D::Int64 | D::UInt64) {
+        // At 2^53 itself a double may already have been rounded from its neighbour.
+        *wide |= appended.iter().any(|v| v.abs() >= number::MOST_EXACT as f64);
+    }
+    Ok(())
+}
+
+/// Times of day and durations, as seconds.
+fn append_seconds(values: &mut Vec<f64>, array: &ArrayRef) -> Result<(), Fault> {
+    let kind = array.data_type();
+    let unit = match kind {
+        DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => *unit,
+        other => return Err(Fault::Type(other.clone())),
+    };
+    let whole = cast(array, &DataType::Int64).map_err(|_| Fault::Type(kind.clone()))?;
+    extend::<types::Int64Type>(values, &whole, |v| v as f64 / per_second(unit));
+    Ok(())
+}
+
+/// Decimals by way of their text, which rounds once.
+fn append_decimals(values: &mut Vec<f64>, array: &ArrayRef) -> Result<(), Fault> {
+    let unreadable = || Fault::Type(array.data_type().clone());
+    let texts = cast(array, &DataType::Utf8).map_err(|_| unreadable())?;
+    for text in texts.as_string::<i32>() {
+        values.push(match text {
+            None => f64::NAN,
+            Some(text) => number::parse(text.as_bytes(), b'.').ok_or_else(unreadable)?.value,
+        });
+    }
+    Ok(())
+}
+
+fn append_instants(seconds: &mut Vec<f64>, array: &ArrayRef) -> Result<(), Fault> {
+    use types::{
+        TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+        TimestampSecondType,
+    };
+    match array.data_type() {
+        DataType::Date32 => {
+            extend::<types::Date32Type>(seconds, array, |days| f64::from(days) * 86_400.0);
+        }
+        DataType::Date64 => extend::<types::Date64Type>(seconds, array, |ms| ms as f64 / 1e3),
+        DataType::Timestamp(unit, _) => {
+            let per = per_second(*unit);
+            match unit {
+                TimeUnit::Second => extend::<TimestampSecondType>(seconds, array, |v| v as f64),
+                TimeUnit::Millisecond => {
+                    extend::<TimestampMillisecondType>(seconds, array, |v| v as f64 / per);
+                }
+                TimeUnit::Microsecond => {
+                    extend::<TimestampMicrosecondType>(seconds, array, |v| v as f64 / per);
+                }
+                TimeUnit::Nanosecond => {
+                    extend::<TimestampNanosecondType>(seconds, array, |v| v as f64 / per);
+                }
+            }
+        }
+        other => return Err(Fault::Type(other.clone())),
+    }
+    Ok(())
+}
+
+fn append_nominal(
+    codes: &mut Vec<u32>,
+    lookup: &mut HashMap<String, u32>,
+    levels: &mut Vec<String>,
+    array: &ArrayRef,
+) -> Result<(), Fault> {
+    if let Some(flags) = array.as_boolean_opt() {
+        codes.extend(flags.iter().map(|flag| flag.map_or(MISSING_CODE, u32::from)));
+        return Ok(());
+    }
+    let kind = array.data_type();
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return Err(Fault::Type(kind.clone()));
+    };
+    // Dictionaries may differ from batch to batch: their values are matched by what they say.
+    let mut values = Vec::with_capacity(dictionary.values().len());
+    each_text(dictionary.values(), |_, text| {
+        values.push(text.map_or(MISSING_CODE, |text| {
+            let next = levels.len() as u32;
+            *lookup.entry(text.to_owned()).or_insert_with(|| {
+                levels.push(text.to_owned());
+                next
+            })
+        }));
+        Ok(())
+    })?;
+    let keys = dictionary.keys();
+    let keys = cast(keys, &DataType::UInt64).map_err(|_| Fault::Type(kind.clone()))?;
+    let code = |key: Option<u64>| key.and_then(|k| values.get(k as usize).copied());
+    codes.extend(
+        keys.as_primitive::<types::UInt64Type>().iter().map(|k| code(k).unwrap_or(MISSING_CODE)),
+    );
+    Ok(())
+}
+
+fn append_text(
+    texts: &mut TextBuilder,
+    array: &ArrayRef,
+    missing: Option<&MissingTokens>,
+) -> Result<(), Fault> {
+    each_text(array, |_, text| {
+        match (text, missing) {
+            (None, _) => texts.push_missing(),
+            (Some(text), None) => texts.push_text(text.as_bytes()),
+            (Some(text), Some(missing)) => texts.push(text.as_bytes(), missing),
+        }
+        Ok(())
+    })
+}
+
+/// Visits each cell as text: numbers and dates as one would write them.
+fn each_text(
+    array: &ArrayRef,
+    mut visit: impl FnMut(usize, Option<&str>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let kind = array.data_type();
+    let unreadable = || Fault::Type(kind.clone());
+    if kind.is_floating() {
+        let floats = cast(array, &DataType::Float64).map_err(|_| unreadable())?;
+        let floats = floats.as_primitive::<types::Float64Type>();
+        // Not as Arrow has it: a whole number reads like an integer, whatever type it passed through.
+        for (i, value) in floats.iter().enumerate() {
+            let text = value.filter(|v| !v.is_nan()).map(|v| v.to_string());
+            visit(i, text.as_deref())?;
+        }
+        return Ok(());
+    }
+    let mut each = |i: usize, bytes: Option<&[u8]>| {
+        let text = bytes.map(std::str::from_utf8).transpose();
+        visit(i, text.map_err(|_| Fault::NotText { at: i })?)
+    };
+    match kind {
+        DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            let plain = cast(array, &DataType::Binary).map_err(|_| unreadable())?;
+            let plain = plain.as_binary::<i32>();
+            plain.iter().enumerate().try_for_each(|(i, b)| each(i, b))
+        }
+        DataType::Binary => {
+            array.as_binary::<i32>().iter().enumerate().try_for_each(|(i, b)| each(i, b))
+        }
+        DataType::LargeBinary => {
+            array.as_binary::<i64>().iter().enumerate().try_for_each(|(i, b)| each(i, b))
+        }
+        DataType::LargeUtf8 => {
+            array.as_string::<i64>().iter().enumerate().try_for_each(|(i, t)| visit(i, t))
+        }
+        _ => {
+            let texts = cast(array, &DataType::Utf8).map_err(|_| unreadable())?;
+            texts.as_string::<i32>().iter().enumerate().try_for_each(|(i, t)| visit(i, t))
+        }
+    }
+}

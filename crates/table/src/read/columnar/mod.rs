@@ -1,0 +1,131 @@
+//! Formats that carry their types: Parquet and Arrow IPC, decoded by `parquet` and `arrow`.
+
+mod column;
+mod ipc;
+mod parquet;
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
+
+use super::missing::MissingTokens;
+use super::names::{check_names, forced_columns};
+use super::{CancelCheck, Format, ReadOptions};
+use crate::{RawColumn, RawTable, TableError};
+
+use column::Builder;
+
+/// A file may always hold this many cells …
+const ALWAYS_ALLOWED: usize = 1 << 28;
+
+/// … and beyond it this many per byte: a few bytes can declare any number of equal cells.
+const MOST_CELLS_PER_BYTE: usize = 100;
+
+/// Reads a Parquet or Arrow file; whatever had to be decided goes into the notes.
+pub(super) fn read(
+    format: Format,
+    bytes: Cow<'_, [u8]>,
+    file: &str,
+    options: &ReadOptions,
+    cancel: &CancelCheck,
+    notes: &mut Vec<String>,
+) -> Result<RawTable, TableError> {
+    let budget = ALWAYS_ALLOWED.max(bytes.len().saturating_mul(MOST_CELLS_PER_BYTE));
+    let mut collector = Collector {
+        file,
+        options,
+        cancel,
+        columns: Vec::new(),
+        n_rows: 0,
+        size: bytes.len(),
+        budget,
+    };
+    // The decoders return errors for most damage and panic on some: to whoever reads the file, both
+    // mean the same.
+    let decoded = catch_unwind(AssertUnwindSafe(|| match format {
+        Format::Parquet => parquet::decode(bytes, &mut collector),
+        _ => ipc::decode(&bytes, &mut collector),
+    }));
+    decoded.unwrap_or_else(|_| {
+        let format = if format == Format::Parquet { parquet::NAME } else { ipc::NAME };
+        Err(corrupt(file, format, "its parts do not fit together"))
+    })?;
+    collector.finish(notes)
+}
+
+/// Takes the record batches as they are decoded.
+struct Collector<'a> {
+    file: &'a str,
+    options: &'a ReadOptions,
+    cancel: &'a CancelCheck,
+    columns: Vec<(String, Builder)>,
+    n_rows: usize,
+    /// The size of the file, and the most cells it may hold.
+    size: usize,
+    budget: usize,
+}
+
+impl Collector<'_> {
+    /// Prepares a column for each field, refusing what cannot be read before anything is.
+    fn begin(&mut self, schema: &Schema) -> Result<(), TableError> {
+        let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+        if names.is_empty() {
+            return Err(TableError::NoColumns { file: self.file.to_owned() });
+        }
+        check_names(&names, self.file)?;
+        let forced = forced_columns(&names, &self.options.categorical, self.file)?;
+        for ((name, field), forced) in names.into_iter().zip(schema.fields()).zip(forced) {
+            let Some(builder) = Builder::new(field.data_type(), forced) else {
+                return Err(TableError::UnsupportedType {
+                    file: self.file.to_owned(),
+                    column: name,
+                    kind: field.data_type().to_string(),
+                });
+            };
+            self.columns.push((name, builder));
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
+        self.cancel.check()?;
+        let n_rows = self.n_rows.saturating_add(batch.num_rows());
+        if n_rows.saturating_mul(self.columns.len()) > self.budget {
+            let (file, compressed) = (self.file.to_owned(), self.size);
+            return Err(TableError::TooLarge { file, compressed, limit: self.budget * 8 });
+        }
+        let missing = MissingTokens::choose(self.options.missing.as_deref(), &[]);
+        // Text is compared with the user's tokens only: a typed format has nulls of its own.
+        let missing = self.options.missing.is_some().then_some(&missing);
+        for ((name, builder), array) in self.columns.iter_mut().zip(batch.columns()) {
+            builder
+                .append(array, missing)
+                .map_err(|fault| fault.explain(self.file, name, self.n_rows))?;
+        }
+        self.n_rows = n_rows;
+        Ok(())
+    }
+
+    fn finish(self, notes: &mut Vec<String>) -> Result<RawTable, TableError> {
+        if self.n_rows == 0 {
+            let (file, n_columns) = (self.file.to_owned(), self.columns.len());
+            return Err(TableError::NoRows { file, n_columns });
+        }
+        let columns = self.columns.into_iter().map(|(name, builder)| {
+            notes.extend(builder.note(&name));
+            RawColumn { name, cells: builder.finish() }
+        });
+        Ok(RawTable { n_rows: self.n_rows, columns: columns.collect(), notes: Vec::new() })
+    }
+}
+
+fn truncated(file: &str, format: &'static str) -> TableError {
+    TableError::Truncated { file: file.to_owned(), format }
+}
+
+fn corrupt(file: &str, format: &'static str, reason: &str) -> TableError {
+    let reason = reason.lines().next().unwrap_or_default().chars().take(200).collect();
+    TableError::Corrupt { file: file.to_owned(), format, reason }
+}
