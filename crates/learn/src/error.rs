@@ -32,6 +32,18 @@ pub enum FitError {
         /// How many there are.
         got: usize,
     },
+    /// Cross-validation was asked for with fewer than two folds.
+    #[error("cross-validation asks for at least two folds, not {got}")]
+    TooFewFolds {
+        /// How many folds were asked for.
+        got: usize,
+    },
+    /// The system gave no threads.
+    #[error("the system did not start {wanted} threads")]
+    NoThreads {
+        /// How many were asked for.
+        wanted: usize,
+    },
     /// The component needs at least two classes.
     #[error("{component} asks for two classes but the training rows have one")]
     OneClass {

@@ -12,6 +12,7 @@ mod logistic_regression;
 mod mlp;
 mod perceptron;
 mod random_forest;
+mod spec;
 pub(crate) mod tree;
 
 pub use adaboost::{AdaBoost, FittedAdaBoost};
@@ -25,4 +26,5 @@ pub use logistic_regression::{FittedLogisticRegression, LogisticRegression, Pena
 pub use mlp::{FittedMlp, Mlp, MlpSolver};
 pub use perceptron::{FittedPerceptron, Perceptron};
 pub use random_forest::RandomForest;
+pub use spec::{EstimatorSpec, FittedEstimator};
 pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};

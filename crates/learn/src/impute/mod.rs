@@ -73,7 +73,6 @@ impl Imputer {
 }
 
 impl FittedImputer {
-    #[allow(dead_code)]
     /// The imputer of a table without missing cells whose statistics nobody will ask for.
     pub(crate) fn for_complete_table(categorical: &[bool]) -> Self {
         Self { fills: vec![Some(0.0); categorical.len()], categorical: categorical.to_vec() }
@@ -99,7 +98,6 @@ impl FittedImputer {
         })
     }
 
-    #[allow(dead_code)]
     /// Whether two imputers give the same matrices where only `missing` columns have missing cells.
     pub(crate) fn agrees_with(&self, other: &Self, missing: &[bool]) -> bool {
         self.fills.iter().zip(&other.fills).zip(missing).all(|((a, b), &missing)| match (a, b) {

@@ -7,7 +7,7 @@ mod matrix;
 use serde::{Deserialize, Serialize};
 
 use crate::{Features, FitContext, FitError};
-pub(crate) use decompose::Decomposition;
+pub(crate) use decompose::{Decomposition, Method};
 use matrix::Centring;
 
 /// Columns are projected in blocks of this many axes, the last one padded: a component is then the same
@@ -29,7 +29,6 @@ impl FittedPca {
         self.n_components
     }
 
-    #[allow(dead_code)]
     /// The first `n_components` of these.
     pub(crate) fn truncated(&self, n_components: usize) -> Self {
         let axes = self.axes[..n_components * self.centring.n_cols()].to_vec();

@@ -1,0 +1,201 @@
+//! The closed set of estimators: one variant a type, unfitted and fitted.
+
+use pitchpipe_table::Labels;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Prediction};
+
+macro_rules! estimators {
+    ($($(#[$doc:meta])* $variant:ident,)*) => {
+        /// One estimator, hyperparameters set.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        pub enum EstimatorSpec {
+            $($(#[$doc])* $variant($variant),)*
+        }
+
+        /// A fitted [`EstimatorSpec`].
+        #[derive(Clone, Debug, Serialize, Deserialize)]
+        pub enum FittedEstimator {
+            $($(#[$doc])* $variant(<$variant as Estimator>::Fitted),)*
+        }
+
+        $(impl From<$variant> for EstimatorSpec {
+            fn from(estimator: $variant) -> Self {
+                Self::$variant(estimator)
+            }
+        })*
+
+        impl EstimatorSpec {
+            /// The estimator type's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $variant::NAME,)*
+                }
+            }
+
+            /// Fits this setting; its random stream is keyed by the data as well.
+            pub fn fit(
+                &self,
+                x: &Features,
+                y: &Labels,
+                ctx: &FitContext,
+            ) -> Result<FittedEstimator, FitError> {
+                let ctx = keyed_by_content(x, y, self.name(), ctx);
+                match self {
+                    $(Self::$variant(e) => e.fit(x, y, &ctx).map(FittedEstimator::$variant),)*
+                }
+            }
+
+            /// Whether one computation can answer for both.
+            pub fn is_family_of(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$variant(a), Self::$variant(b)) => a.is_family_of(b),)*
+                    _ => false,
+                }
+            }
+
+            /// Fits settings of one family on `x` and predicts `test` with each.
+            ///
+            /// # Panics
+            /// If the members are not of one type.
+            pub fn evaluate_family(
+                members: &[&Self],
+                x: &Features,
+                y: &Labels,
+                test: &Features,
+                keep_models: bool,
+                ctx: &FitContext,
+            ) -> Vec<Result<Member<FittedEstimator>, FitError>> {
+                let Some(first) = members.first() else { return Vec::new() };
+                let ctx = keyed_by_content(x, y, first.name(), ctx);
+                match first {
+                    $(Self::$variant(_) => {
+                        let members: Vec<$variant> = members
+                            .iter()
+                            .map(|member| match member {
+                                Self::$variant(e) => e.clone(),
+                                _ => panic!("a family has members of one type"),
+                            })
+                            .collect();
+                        $variant::evaluate_family(&members, x, y, test, keep_models, &ctx)
+                            .into_iter()
+                            .map(|result| Ok(wrapped(result?, FittedEstimator::$variant)))
+                            .collect()
+                    })*
+                }
+            }
+        }
+
+        impl Classifier for FittedEstimator {
+            fn n_classes(&self) -> usize {
+                match self {
+                    $(Self::$variant(e) => e.n_classes(),)*
+                }
+            }
+
+            fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
+                match self {
+                    $(Self::$variant(e) => e.predict(x, ctx),)*
+                }
+            }
+        }
+    };
+}
+
+estimators! {
+    /// Boosted stumps.
+    AdaBoost,
+    /// One tree.
+    DecisionTree,
+    /// Trees with random thresholds.
+    ExtraTrees,
+    /// Boosted regression trees.
+    GradientBoosting,
+    /// Independent normal features.
+    GaussianNb,
+    /// Nearest neighbours.
+    Knn,
+    /// Logistic regression.
+    LogisticRegression,
+    /// A network with one hidden layer.
+    Mlp,
+    /// The perceptron.
+    Perceptron,
+    /// Trees on bootstrap samples.
+    RandomForest,
+    /// A linear support vector machine.
+    LinearSvm,
+}
+
+impl EstimatorSpec {
+    /// Whether scikit-learn's estimator raises where all training rows are of one class; the others
+    /// predict that class.
+    pub(crate) fn refuses_one_class(&self) -> bool {
+        matches!(
+            self,
+            Self::GradientBoosting(_)
+                | Self::LogisticRegression(_)
+                | Self::Perceptron(_)
+                | Self::LinearSvm(_)
+        )
+    }
+
+    /// Whether a family costs about as much as its most expensive member, which contains the others.
+    pub(crate) fn has_nested_family(&self) -> bool {
+        matches!(
+            self,
+            Self::AdaBoost(_)
+                | Self::DecisionTree(_)
+                | Self::ExtraTrees(_)
+                | Self::Knn(_)
+                | Self::RandomForest(_)
+        )
+    }
+
+    /// A rough cost, for deciding what to run first: it only orders, so its unit does not matter.
+    pub(crate) fn rough_cost(&self, n_rows: usize) -> f64 {
+        let splits = |s: &MinSamplesSplit| 1.0 / (f64::from(s.rows(n_rows))).sqrt();
+        match self {
+            Self::GradientBoosting(e) => {
+                let features = if e.max_features == MaxFeatures::All { 100.0 } else { 50.0 };
+                features * e.max_depth as f64
+            }
+            Self::Mlp(e) => 250.0 - e.learning_rate_init,
+            Self::RandomForest(e) => 60.0 * splits(&e.min_samples_split),
+            Self::ExtraTrees(e) => 40.0 * splits(&e.min_samples_split),
+            Self::LogisticRegression(e) => {
+                if e.solver == Solver::Saga {
+                    40.0 + e.c
+                } else {
+                    8.0 + e.c
+                }
+            }
+            Self::LinearSvm(e) => 30.0 + e.c,
+            Self::AdaBoost(e) => e.n_estimators as f64 / 10.0,
+            Self::Knn(e) => 2.0 + e.n_neighbors.get() as f64 * 0.01,
+            Self::DecisionTree(e) => splits(&e.min_samples_split),
+            Self::Perceptron(_) => 0.5,
+            Self::GaussianNb(_) => 0.1,
+        }
+    }
+}
+
+fn wrapped<M>(
+    member: Member<M>,
+    wrap: impl FnOnce(M) -> FittedEstimator,
+) -> Member<FittedEstimator> {
+    let Member { prediction, model, alone_secs, marginal_secs } = member;
+    Member { prediction, model: model.map(wrap), alone_secs, marginal_secs }
+}
+
+/// The context whose stream depends on the matrix, the labels and the type of estimator: what is the
+/// same computation then draws the same numbers (ALGORITHMS §17).
+fn keyed_by_content(x: &Features, y: &Labels, name: &str, ctx: &FitContext) -> FitContext {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for code in y.codes() {
+        hash.update(&code.to_le_bytes());
+    }
+    let stream = ctx.stream().child(x.content()).child(hash.digest()).named(name);
+    ctx.clone().with_stream(stream)
+}

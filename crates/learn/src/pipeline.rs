@@ -1,0 +1,127 @@
+//! A pipeline: one component per step, fitted and asked as a whole.
+
+use pitchpipe_table::{Dataset, Labels};
+use serde::{Deserialize, Serialize};
+
+use crate::classes::KnownClasses;
+use crate::estimate::{EstimatorSpec, FittedEstimator};
+use crate::{
+    Classifier, FitContext, FitError, FittedPreparation, Prediction, Preparation, Probabilities,
+    RawFeatures,
+};
+
+/// New rows are predicted so many at a time, which bounds the memory that one-hot columns take.
+const ROWS_AT_ONCE: usize = 1 << 15;
+
+/// One component per step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pipeline {
+    /// The steps before the estimator.
+    pub preparation: Preparation,
+    /// The estimator.
+    pub estimator: EstimatorSpec,
+}
+
+/// A fitted [`Pipeline`]: only [`Pipeline::fit`] and cross-validation make one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FittedPipeline {
+    preparation: FittedPreparation,
+    classes: KnownClasses,
+    name: String,
+    /// `None` where all training rows were of one class, which is then predicted.
+    estimator: Option<FittedEstimator>,
+}
+
+impl Pipeline {
+    /// Fits on all rows of a dataset.
+    pub fn fit(&self, dataset: &Dataset, ctx: &FitContext) -> Result<FittedPipeline, FitError> {
+        let rows: Vec<usize> = (0..dataset.n_rows()).collect();
+        self.fit_rows(dataset, &rows, ctx)
+    }
+
+    /// Fits on some rows of a dataset.
+    pub fn fit_rows(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        ctx: &FitContext,
+    ) -> Result<FittedPipeline, FitError> {
+        if rows.is_empty() {
+            return Err(FitError::TooFewRows { component: "pipeline", needed: 1, got: 0 });
+        }
+        let y = dataset.labels().select(rows);
+        let classes = KnownClasses::of(&y);
+        let raw = RawFeatures::of_rows(dataset, rows, ctx)?;
+        let (preparation, x) = self.preparation.fit(&raw, &y, ctx)?;
+        drop(raw);
+        let estimator = if classes.len() > 1 {
+            Some(self.estimator.fit(&x, &classes.compact(&y), ctx)?)
+        } else if self.estimator.refuses_one_class() {
+            return Err(FitError::OneClass { component: self.estimator.name() });
+        } else {
+            None
+        };
+        Ok(FittedPipeline::new(preparation, classes, self, estimator))
+    }
+}
+
+impl FittedPipeline {
+    pub(crate) fn new(
+        preparation: FittedPreparation,
+        classes: KnownClasses,
+        pipeline: &Pipeline,
+        estimator: Option<FittedEstimator>,
+    ) -> Self {
+        Self { preparation, classes, name: pipeline.to_string(), estimator }
+    }
+
+    /// The settings it was fitted with, as text.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Each class's share of the rows it was fitted on.
+    pub fn priors(&self) -> &[f64] {
+        self.classes.priors()
+    }
+
+    /// Predicts all rows of a dataset, whose labels are not looked at.
+    pub fn predict(&self, dataset: &Dataset, ctx: &FitContext) -> Result<Prediction, FitError> {
+        let rows: Vec<usize> = (0..dataset.n_rows()).collect();
+        self.predict_rows(dataset, &rows, ctx)
+    }
+
+    /// Predicts some rows of a dataset.
+    pub fn predict_rows(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        ctx: &FitContext,
+    ) -> Result<Prediction, FitError> {
+        let n_classes = self.priors().len();
+        let (mut values, mut codes) = (Vec::new(), Vec::new());
+        for rows in rows.chunks(ROWS_AT_ONCE) {
+            let part = self.predict_block(dataset, rows, ctx)?;
+            values.extend_from_slice(part.probabilities.values());
+            codes.extend_from_slice(part.labels.codes());
+        }
+        Ok(Prediction {
+            probabilities: Probabilities::from_rows(n_classes, values),
+            labels: Labels::from_codes(codes, n_classes),
+        })
+    }
+
+    fn predict_block(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        ctx: &FitContext,
+    ) -> Result<Prediction, FitError> {
+        let x = self.preparation.transform(&RawFeatures::of_rows(dataset, rows, ctx)?, ctx)?;
+        let Some(estimator) = &self.estimator else {
+            return Ok(self.classes.only_class(rows.len()));
+        };
+        let prediction = self.classes.expand(estimator.predict(&x, ctx)?);
+        Ok(self.classes.mended(prediction))
+    }
+}

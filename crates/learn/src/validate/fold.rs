@@ -1,0 +1,116 @@
+//! One fold: its rows as numbers, its labels, and what each imputer fills in.
+
+use std::sync::Arc;
+
+use cpu_time::ThreadTime;
+use pitchpipe_table::{Dataset, Fold, Labels};
+
+use crate::classes::KnownClasses;
+use crate::impute::{FittedImputer, Imputer};
+use crate::{FitContext, FitError, RawFeatures};
+
+/// A fold as all preparations of it start from.
+pub(super) struct FoldData {
+    pub(super) train: RawFeatures,
+    pub(super) test: RawFeatures,
+    pub(super) test_rows: Vec<usize>,
+    /// The training rows' labels, among all classes and among those known.
+    pub(super) y: Labels,
+    pub(super) y_compact: Labels,
+    pub(super) classes: KnownClasses,
+    pub(super) y_test: Labels,
+    /// What each imputer wanted fills in, in the order of [`Imputer::ALL`].
+    imputers: [Option<FoldImputer>; 4],
+    read_secs: f64,
+}
+
+struct FoldImputer {
+    fitted: Result<Arc<FittedImputer>, FitError>,
+    /// The first imputer that gives the same matrices.
+    same_as: Imputer,
+    secs: f64,
+}
+
+impl FoldData {
+    /// Reads the rows and fits the imputers wanted.
+    ///
+    /// Where no cell is missing and no model is kept, nobody will ask what they would fill in.
+    pub(super) fn read(
+        dataset: &Dataset,
+        fold: Fold,
+        wanted: &[Imputer],
+        keep_models: bool,
+        ctx: &FitContext,
+    ) -> Result<Self, FitError> {
+        let start = ThreadTime::now();
+        let y = dataset.labels().select(&fold.train);
+        let classes = KnownClasses::of(&y);
+        let mut data = Self {
+            train: RawFeatures::of_rows(dataset, &fold.train, ctx)?,
+            test: RawFeatures::of_rows(dataset, &fold.test, ctx)?,
+            y_compact: classes.compact(&y),
+            y_test: dataset.labels().select(&fold.test),
+            y,
+            classes,
+            test_rows: fold.test,
+            imputers: [None, None, None, None],
+            read_secs: 0.0,
+        };
+        let mut missing = data.train.columns_with_missing();
+        for (missing, also) in missing.iter_mut().zip(data.test.columns_with_missing()) {
+            *missing |= also;
+        }
+        data.read_secs = start.elapsed().as_secs_f64();
+        let is_complete = !missing.is_empty() && missing.iter().all(|m| !m) && !keep_models;
+        for &imputer in wanted {
+            data.fit_imputer(imputer, is_complete, &missing, ctx);
+        }
+        Ok(data)
+    }
+
+    fn fit_imputer(
+        &mut self,
+        imputer: Imputer,
+        is_complete: bool,
+        missing: &[bool],
+        ctx: &FitContext,
+    ) {
+        let start = ThreadTime::now();
+        let fitted = if is_complete {
+            Ok(FittedImputer::for_complete_table(self.train.categorical()))
+        } else {
+            imputer.fit(&self.train, ctx)
+        };
+        let agrees = |other: &Imputer| match (&fitted, &self.imputer(*other)) {
+            (Ok(a), Some(FoldImputer { fitted: Ok(b), .. })) => a.agrees_with(b, missing),
+            _ => false,
+        };
+        let same_as = Imputer::ALL.into_iter().find(agrees).unwrap_or(imputer);
+        let secs = start.elapsed().as_secs_f64();
+        let fitted = fitted.map(Arc::new);
+        self.imputers[imputer as usize] = Some(FoldImputer { fitted, same_as, secs });
+    }
+
+    fn imputer(&self, imputer: Imputer) -> Option<&FoldImputer> {
+        self.imputers[imputer as usize].as_ref()
+    }
+
+    fn wanted(&self, imputer: Imputer) -> &FoldImputer {
+        self.imputer(imputer).expect("every imputer of a pipeline was wanted")
+    }
+
+    /// The fitted imputer.
+    pub(super) fn fitted_imputer(&self, imputer: Imputer) -> Result<Arc<FittedImputer>, FitError> {
+        self.wanted(imputer).fitted.clone()
+    }
+
+    /// The first imputer that gives the same matrices in this fold.
+    pub(super) fn same_as(&self, imputer: Imputer) -> Imputer {
+        self.wanted(imputer).same_as
+    }
+
+    /// CPU seconds for reading the rows and fitting an imputer.
+    pub(super) fn start_secs(&self, imputer: Imputer) -> f64 {
+        self.read_secs + self.wanted(imputer).secs
+    }
+}

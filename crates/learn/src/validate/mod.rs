@@ -1,0 +1,167 @@
+//! Cross-validation of many pipelines on one dataset under a deadline.
+//!
+//! Three things make it fast. *Equal inputs once*: prepared folds are keyed by their content, and each
+//! distinct one is evaluated once for all pipelines that share it. *One preparation, many
+//! estimators*: each step's result is computed once and serves all that follow. *Families*: one fit
+//! answers for many settings. None of them changes a number: a pipeline's result is, bit for bit, what
+//! evaluating it alone gives, on any number of threads.
+
+mod computation;
+mod family;
+mod fold;
+mod group;
+mod outcome;
+mod path;
+mod schedule;
+mod score;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use pitchpipe_table::{Dataset, stratified_folds};
+use rayon::prelude::*;
+
+use crate::impute::Imputer;
+use crate::{FitContext, FitError, Pipeline, Stream};
+use fold::FoldData;
+pub use outcome::{Evaluation, LabelScores, Outcome};
+use schedule::Schedule;
+
+/// How a set of pipelines is evaluated.
+#[derive(Clone, Debug)]
+pub struct Validation {
+    /// The number of stratified folds, at least two.
+    pub n_folds: usize,
+    /// The seed of the folds and of all random streams.
+    pub seed: u64,
+    /// The number of threads.
+    pub threads: usize,
+    /// How long one pipeline may take, over all folds, as if it ran alone.
+    pub pipeline_limit: Option<Duration>,
+    /// When all work must end.
+    pub deadline: Option<Instant>,
+    /// Ends the work when set.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// A ceiling on the bytes in use; each thread and fold may allocate its part.
+    pub memory_limit: Option<u64>,
+    /// Whether to give out-of-fold predictions.
+    pub keep_predictions: bool,
+    /// Whether to give the models of the folds.
+    pub keep_models: bool,
+}
+
+impl Default for Validation {
+    fn default() -> Self {
+        Self {
+            n_folds: 3,
+            seed: 0,
+            threads: 1,
+            pipeline_limit: None,
+            deadline: None,
+            cancel: None,
+            memory_limit: Some(8 << 30),
+            keep_predictions: false,
+            keep_models: false,
+        }
+    }
+}
+
+/// What a call of [`Validation::evaluate`] did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// How many (preparation, estimator) pairs were evaluated, each on all folds.
+    pub n_computations: usize,
+    /// How many different prepared datasets there were.
+    pub n_prepared: usize,
+    /// CPU seconds spent on preparation.
+    pub preparation_secs: f64,
+    /// CPU seconds spent by each type of estimator.
+    pub estimator_secs: Vec<(&'static str, f64)>,
+}
+
+impl Validation {
+    /// Evaluates pipelines on a dataset; `report` is told what became of each, by its position, as soon as
+    /// that is known.
+    ///
+    /// Fails only where no pipeline could be evaluated: fewer than two rows, folds or threads asked for
+    /// than make sense.
+    pub fn evaluate(
+        &self,
+        dataset: &Dataset,
+        pipelines: &[Pipeline],
+        report: impl FnMut(usize, Outcome) + Send,
+    ) -> Result<Effort, FitError> {
+        if self.n_folds < 2 {
+            return Err(FitError::TooFewFolds { got: self.n_folds });
+        }
+        if dataset.n_rows() < 2 {
+            let (component, got) = ("cross-validation", dataset.n_rows());
+            return Err(FitError::TooFewRows { component, needed: 2, got });
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.max(1))
+            .build()
+            .map_err(|_| FitError::NoThreads { wanted: self.threads })?;
+        pool.install(|| match self.read_folds(dataset, pipelines) {
+            Ok(folds) => Ok(Schedule::new(self, dataset, pipelines, &folds, report).run(&pool)),
+            Err(err) => {
+                let mut report = report;
+                (0..pipelines.len()).for_each(|i| report(i, Outcome::from_error(&err, 0.0)));
+                Ok(Effort::default())
+            }
+        })
+    }
+
+    /// Evaluates pipelines and gives their outcomes in order.
+    pub fn outcomes(
+        &self,
+        dataset: &Dataset,
+        pipelines: &[Pipeline],
+    ) -> Result<Vec<Outcome>, FitError> {
+        let mut outcomes: Vec<Option<Outcome>> = vec![None; pipelines.len()];
+        self.evaluate(dataset, pipelines, |i, outcome| outcomes[i] = Some(outcome))?;
+        Ok(outcomes.into_iter().map(|o| o.expect("every pipeline is reported")).collect())
+    }
+
+    fn read_folds(
+        &self,
+        dataset: &Dataset,
+        pipelines: &[Pipeline],
+    ) -> Result<Vec<FoldData>, FitError> {
+        let is_wanted = |i: &Imputer| pipelines.iter().any(|p| p.preparation.imputer == *i);
+        let wanted: Vec<Imputer> = Imputer::ALL.into_iter().filter(is_wanted).collect();
+        let folds = stratified_folds(dataset.labels(), self.n_folds, self.seed).folds;
+        let ctx = self.context(0);
+        folds
+            .into_par_iter()
+            .map(|fold| FoldData::read(dataset, fold, &wanted, self.keep_models, &ctx))
+            .collect()
+    }
+
+    /// The context of a fold: streams are keyed by it, and the deadline and the ceiling apply.
+    fn context(&self, fold: usize) -> FitContext {
+        // Raw rows, four steps of preparation and the estimator's own copies, in each fold or thread.
+        let parts = (5 * self.n_folds.max(self.threads)) as u64;
+        let ctx = FitContext::unhurried()
+            .with_stream(Stream::new(self.seed).child(fold as u64))
+            .with_deadline(self.deadline)
+            .with_memory_limit(self.memory_limit.map(|bytes| bytes / parts));
+        match &self.cancel {
+            Some(cancel) => ctx.with_cancel(Arc::clone(cancel)),
+            None => ctx,
+        }
+    }
+}
+
+impl Outcome {
+    fn from_error(err: &FitError, secs: f64) -> Self {
+        match err {
+            FitError::OutOfTime => Self::OutOfTime { after: Duration::from_secs_f64(secs) },
+            err => Self::Failed(err.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,405 @@
+//! Who does what next: preparations and families of estimators, handed to threads as they become free.
+//!
+//! Preparations are made one after the other, each when there is nothing else left to do, so that few
+//! prepared folds are held at once. The folds of a family follow each other, so that few predictions
+//! wait for their other folds. Nothing here reaches a result: streams are keyed by content.
+
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use pitchpipe_table::Dataset;
+
+use super::computation::{Class, Computation, Done, Subscriber};
+use super::family::{self, MemberResult};
+use super::fold::FoldData;
+use super::group::{Group, distinct_estimators, groups};
+use super::outcome::{Evaluation, Outcome};
+use super::path::{Cost, Leaf, Path, Steps};
+use super::{Effort, Validation};
+use crate::estimate::EstimatorSpec;
+use crate::{FitError, FittedPipeline, FittedPreparation, Pipeline};
+
+/// Under a deadline, cheap estimators of this many preparations are run before dear ones of any.
+const PREPARED_AHEAD: usize = 4;
+
+pub(super) struct Schedule<'a, R> {
+    options: &'a Validation,
+    dataset: &'a Dataset,
+    pipelines: &'a [Pipeline],
+    folds: &'a [FoldData],
+    groups: Vec<Group>,
+    estimators: Vec<EstimatorSpec>,
+    estimator_of: Vec<usize>,
+    paths: Vec<Mutex<Path>>,
+    state: Mutex<State>,
+    changed: Condvar,
+    report: Mutex<R>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The next preparation, counting folds of groups.
+    next_preparation: usize,
+    ready: std::collections::VecDeque<Task>,
+    n_running: usize,
+    n_open: usize,
+    leaves: HashMap<usize, Vec<Option<Result<Leaf, FitError>>>>,
+    prepared: HashMap<usize, Vec<Prepared>>,
+    class_of_content: HashMap<Vec<(u64, u64)>, usize>,
+    classes: Vec<Class>,
+    preparation_secs: f64,
+    estimator_secs: BTreeMap<&'static str, f64>,
+    panic: Option<Box<dyn std::any::Any + Send>>,
+}
+
+/// What is left of a prepared fold once its matrices are gone.
+struct Prepared {
+    cost: Cost,
+    /// If models are kept.
+    steps: Option<Steps>,
+}
+
+/// One family on one prepared fold.
+struct Task {
+    class: usize,
+    fold: usize,
+    leaf: Arc<Leaf>,
+    members: Arc<[usize]>,
+    preparation_secs: f64,
+}
+
+enum Job {
+    Prepare { group: usize, fold: usize },
+    Run(Task),
+}
+
+impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
+    pub(super) fn new(
+        options: &'a Validation,
+        dataset: &'a Dataset,
+        pipelines: &'a [Pipeline],
+        folds: &'a [FoldData],
+        report: R,
+    ) -> Self {
+        let (estimators, estimator_of) = distinct_estimators(pipelines);
+        Self {
+            options,
+            dataset,
+            pipelines,
+            folds,
+            groups: groups(dataset, pipelines, folds),
+            estimators,
+            estimator_of,
+            paths: folds.iter().map(|_| Mutex::default()).collect(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            report: Mutex::new(report),
+        }
+    }
+
+    pub(super) fn run(self, pool: &rayon::ThreadPool) -> Effort {
+        pool.broadcast(|_| self.work());
+        let state = self.state.into_inner().expect("no thread panics while it holds the state");
+        if let Some(panic) = state.panic {
+            resume_unwind(panic);
+        }
+        Effort {
+            n_computations: state.classes.iter().map(|class| class.computations.len()).sum(),
+            n_prepared: state.classes.len(),
+            preparation_secs: state.preparation_secs,
+            estimator_secs: state.estimator_secs.into_iter().collect(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no thread panics while it holds the state")
+    }
+
+    /// One thread's work. A panic is passed on once the other threads have stopped, too.
+    fn work(&self) {
+        while let Some(job) = self.next_job() {
+            let done = catch_unwind(AssertUnwindSafe(|| match job {
+                Job::Prepare { group, fold } => self.prepare(group, fold),
+                Job::Run(task) => self.evaluate(task),
+            }));
+            let mut state = self.lock();
+            state.n_running -= 1;
+            if let Err(panic) = done {
+                state.panic.get_or_insert(panic);
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+    }
+
+    fn next_job(&self) -> Option<Job> {
+        let n_preparations = self.groups.len() * self.folds.len();
+        let mut state = self.lock();
+        loop {
+            if state.panic.is_some() {
+                return None;
+            }
+            let is_left = state.next_preparation < n_preparations;
+            let is_urgent = self.options.deadline.is_some() && state.n_open < PREPARED_AHEAD;
+            if is_left && (is_urgent || state.ready.is_empty()) {
+                let next = state.next_preparation;
+                state.next_preparation += 1;
+                state.n_running += 1;
+                let (group, fold) = (next / self.folds.len(), next % self.folds.len());
+                return Some(Job::Prepare { group, fold });
+            }
+            if let Some(task) = state.ready.pop_front() {
+                state.n_running += 1;
+                return Some(Job::Run(task));
+            }
+            if state.n_running == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).expect("no thread panics while it holds the state");
+        }
+    }
+
+    /// Prepares one fold; the thread that prepares a group's last one opens it.
+    fn prepare(&self, group: usize, fold: usize) {
+        let wanted = &self.groups[group];
+        let mut ctx = self.options.context(fold);
+        if let Some(limit) = self.options.pipeline_limit {
+            let own = std::time::Instant::now() + limit;
+            ctx = ctx.with_deadline(Some(self.options.deadline.map_or(own, |d| d.min(own))));
+        }
+        let leaf = ctx.check_deadline().and_then(|()| {
+            let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
+            path.prepare(&self.folds[fold], wanted.in_fold(fold), &wanted.shares, &ctx)
+        });
+        let mut state = self.lock();
+        state.preparation_secs += leaf.as_ref().map_or(0.0, |leaf| leaf.cost.spent_secs);
+        let n_folds = self.folds.len();
+        let leaves = state.leaves.entry(group).or_insert_with(|| vec![None; n_folds]);
+        leaves[fold] = Some(leaf);
+        if leaves.iter().all(Option::is_some) {
+            let leaves = state.leaves.remove(&group).expect("just seen").into_iter().flatten();
+            match leaves.collect::<Result<Vec<Leaf>, FitError>>() {
+                Ok(leaves) => self.open(state, group, leaves),
+                Err(err) => {
+                    drop(state);
+                    for &pipeline in &wanted.pipelines {
+                        self.tell(pipeline, Outcome::from_error(&err, 0.0));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Finds or makes the computations of a prepared group.
+    fn open(&self, mut state: MutexGuard<'_, State>, group: usize, leaves: Vec<Leaf>) {
+        let content: Vec<_> = leaves.iter().map(Leaf::content).collect();
+        let n_classes = state.classes.len();
+        let class = *state.class_of_content.entry(content).or_insert(n_classes);
+        if class == n_classes {
+            state.classes.push(Class::default());
+        }
+        let (mut new, mut finished) = (Vec::new(), Vec::new());
+        for &pipeline in &self.groups[group].pipelines {
+            let estimator = self.estimator_of[pipeline];
+            let computations = &mut state.classes[class].computations;
+            let computation = computations.entry(estimator).or_insert_with(|| {
+                new.push(estimator);
+                Computation::new(self.folds.len())
+            });
+            let subscriber = Subscriber { pipeline, group };
+            match computation.done() {
+                Some(done) => finished.push((subscriber, Arc::clone(done))),
+                None => computation.subscribers.push(subscriber),
+            }
+        }
+        let keep = self.options.keep_models;
+        let prepared =
+            |leaf: &Leaf| Prepared { cost: leaf.cost, steps: keep.then(|| leaf.steps.clone()) };
+        state.prepared.insert(group, leaves.iter().map(prepared).collect());
+        self.push_tasks(&mut state, class, new, leaves);
+        drop(state);
+        self.changed.notify_all();
+        for (subscriber, done) in finished {
+            self.tell(subscriber.pipeline, self.outcome(subscriber, &done, 0));
+        }
+    }
+
+    /// Queues families of estimators: the dearest first, which keeps threads busy to the end, or under a
+    /// deadline the cheapest first, which has most pipelines finished when it comes.
+    fn push_tasks(&self, state: &mut State, class: usize, new: Vec<usize>, leaves: Vec<Leaf>) {
+        if new.is_empty() {
+            return;
+        }
+        let n_rows = leaves[0].train.n_rows();
+        let preparation_secs = leaves.iter().map(|leaf| leaf.cost.alone_secs).sum();
+        let leaves: Vec<Arc<Leaf>> = leaves.into_iter().map(Arc::new).collect();
+        let mut families = self.families(new);
+        let cost = |family: &Arc<[usize]>| {
+            family.iter().map(|&i| self.estimators[i].rough_cost(n_rows)).fold(0.0, f64::max)
+        };
+        families.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+        let was_idle = state.classes[class].n_tasks_left == 0;
+        state.n_open += usize::from(was_idle);
+        state.classes[class].n_tasks_left += families.len() * leaves.len();
+        let tasks = families.iter().flat_map(|members| {
+            leaves.iter().enumerate().map(|(fold, leaf)| {
+                let (leaf, members) = (Arc::clone(leaf), Arc::clone(members));
+                Task { class, fold, leaf, members, preparation_secs }
+            })
+        });
+        state.ready.extend(tasks);
+        if self.options.deadline.is_some() {
+            let tasks = state.ready.make_contiguous();
+            tasks.sort_by(|a, b| cost(&a.members).total_cmp(&cost(&b.members)));
+        }
+    }
+
+    /// Puts estimators that one computation can answer for together.
+    fn families(&self, estimators: Vec<usize>) -> Vec<Arc<[usize]>> {
+        let mut families: Vec<Vec<usize>> = Vec::new();
+        for i in estimators {
+            let is_ours = |f: &Vec<usize>| self.estimators[f[0]].is_family_of(&self.estimators[i]);
+            match families.iter_mut().find(|family| is_ours(family)) {
+                Some(family) => family.push(i),
+                None => families.push(vec![i]),
+            }
+        }
+        families.into_iter().map(Into::into).collect()
+    }
+
+    /// Runs a family on a fold and ends the computations whose last fold this was.
+    fn evaluate(&self, task: Task) {
+        let (members, limits) = self.members_in_time(&task);
+        let specs: Vec<&EstimatorSpec> = members.iter().map(|&i| &self.estimators[i]).collect();
+        let start = cpu_time::ThreadTime::now();
+        let mut results = family::evaluate(
+            &specs,
+            &self.folds[task.fold],
+            &task.leaf,
+            self.options.keep_models,
+            limits.as_deref(),
+            &self.options.context(task.fold),
+        )
+        .into_iter();
+        let secs = start.elapsed().as_secs_f64();
+        let Task { class, fold, members: all, .. } = task;
+        let mut complete = Vec::new();
+        let mut state = self.lock();
+        if let Some(spec) = specs.first() {
+            *state.estimator_secs.entry(spec.name()).or_default() += secs;
+        }
+        for &estimator in all.iter() {
+            let is_run = members.contains(&estimator);
+            let result =
+                if is_run { results.next().expect("one each") } else { Err(FitError::OutOfTime) };
+            let computation = state.computation(class, estimator);
+            complete.extend(computation.put(fold, result).map(|results| (estimator, results)));
+        }
+        state.classes[class].n_tasks_left -= 1;
+        if state.classes[class].n_tasks_left == 0 {
+            state.n_open -= 1;
+        }
+        drop(state);
+        for (estimator, results) in complete {
+            self.finish(class, estimator, results);
+        }
+    }
+
+    /// The members worth running, and the seconds that each may still take.
+    fn members_in_time(&self, task: &Task) -> (Vec<usize>, Option<Vec<f64>>) {
+        let mut state = self.lock();
+        let members: Vec<usize> = task
+            .members
+            .iter()
+            .copied()
+            .filter(|&estimator| !state.computation(task.class, estimator).is_out_of_time())
+            .collect();
+        let limits = self.options.pipeline_limit.map(|limit| {
+            let left = |&estimator: &usize| {
+                let spent = state.computation(task.class, estimator).alone_secs();
+                (limit.as_secs_f64() - task.preparation_secs - spent).max(0.0)
+            };
+            members.iter().map(left).collect()
+        });
+        (members, limits)
+    }
+
+    fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
+        let truth = self.dataset.labels();
+        let done = Done::of(truth, self.folds, results, self.options.keep_predictions);
+        let done = Arc::new(done);
+        let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
+        let n = subscribers.len();
+        for subscriber in subscribers {
+            self.tell(subscriber.pipeline, self.outcome(subscriber, &done, n));
+        }
+    }
+
+    /// What a finished computation means to one pipeline; `n_sharing` pipelines bear its cost.
+    fn outcome(&self, subscriber: Subscriber, done: &Done, n_sharing: usize) -> Outcome {
+        let pipeline = &self.pipelines[subscriber.pipeline];
+        let imputer = pipeline.preparation.imputer;
+        let starts = self.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
+        let state = self.lock();
+        let prepared = &state.prepared[&subscriber.group];
+        let alone_secs =
+            done.alone_secs + starts + prepared.iter().map(|p| p.cost.alone_secs).sum::<f64>();
+        let scores = match &done.result {
+            Ok(scores) => scores,
+            Err(err) => return Outcome::from_error(err, alone_secs),
+        };
+        let n_prepared = self.groups[subscriber.group].pipelines.len() as f64;
+        let spent = prepared.iter().map(|p| p.cost.spent_secs).sum::<f64>() / n_prepared;
+        let own = if n_sharing > 0 { done.marginal_secs / n_sharing as f64 } else { 0.0 };
+        let parts = self.folds.iter().zip(prepared).zip(&done.models);
+        let models = parts.filter_map(|((fold, prepared), model)| {
+            Some(model_of(pipeline, fold, prepared.steps.as_ref()?, model.clone()))
+        });
+        let models = models.collect();
+        Outcome::Finished(Box::new(Evaluation {
+            error: scores.fold_errors.iter().sum::<f64>() / scores.fold_errors.len() as f64,
+            fold_errors: scores.fold_errors.clone(),
+            decided_error: scores.decided_error,
+            native: scores.native,
+            decided: scores.decided,
+            log_loss: scores.log_loss,
+            roc_auc: scores.roc_auc,
+            out_of_fold: done.out_of_fold.clone(),
+            models,
+            alone_secs,
+            marginal_secs: own + spent + starts / self.pipelines.len() as f64,
+        }))
+    }
+
+    fn tell(&self, pipeline: usize, outcome: Outcome) {
+        let mut report = self.report.lock().unwrap_or_else(|e| e.into_inner());
+        report(pipeline, outcome);
+    }
+}
+
+impl State {
+    fn computation(&mut self, class: usize, estimator: usize) -> &mut Computation {
+        let computations = &mut self.classes[class].computations;
+        computations.get_mut(&estimator).expect("made when its group was opened")
+    }
+}
+
+/// A kept model has its own imputer: those that agree on these rows differ on future missing cells.
+fn model_of(
+    pipeline: &Pipeline,
+    fold: &FoldData,
+    steps: &Steps,
+    estimator: Option<crate::estimate::FittedEstimator>,
+) -> FittedPipeline {
+    let imputer = fold
+        .fitted_imputer(pipeline.preparation.imputer)
+        .expect("a fold that was prepared has its imputer");
+    let preparation = FittedPreparation {
+        imputer,
+        encoder: Arc::clone(&steps.encoder),
+        scaler: Arc::clone(&steps.scaler),
+        reducer: Arc::clone(&steps.reducer),
+    };
+    FittedPipeline::new(preparation, fold.classes.clone(), pipeline, estimator)
+}

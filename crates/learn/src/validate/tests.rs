@@ -1,0 +1,225 @@
+use std::sync::atomic::Ordering;
+
+use pitchpipe_table::{Column, Labels, MISSING_CODE};
+use rand::Rng;
+
+use super::*;
+use crate::PipelineId;
+use crate::search_space::N_PIPELINES;
+
+/// Numbers, categories and missing cells; the classes depend on some of them.
+fn mixed_table(n: usize, n_classes: u32, seed: u64) -> Dataset {
+    let mut rng = Stream::new(seed).rng();
+    let mut uniform = move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    let mut columns: Vec<Vec<f64>> = (0..4).map(|_| (0..n).map(|_| uniform()).collect()).collect();
+    let codes: Vec<u32> = (0..n).map(|_| (uniform() * 4.0) as u32).collect();
+    let labels = (0..n).map(|i| {
+        let signal = columns[0][i] + 0.7 * columns[1][i] + 0.2 * f64::from(codes[i]);
+        ((signal / 2.4 + 0.3 * (uniform() - 0.5)) * f64::from(n_classes))
+            .clamp(0.0, f64::from(n_classes) - 1.0) as u32
+    });
+    let labels = Labels::from_codes(labels.collect::<Vec<_>>(), n_classes as usize);
+    for column in columns.iter_mut().skip(1) {
+        column.iter_mut().for_each(|v| *v = if uniform() < 0.1 { f64::NAN } else { *v });
+    }
+    let codes = codes.into_iter().map(|c| if uniform() < 0.1 { MISSING_CODE } else { c }).collect();
+    let mut columns: Vec<Column> = columns.into_iter().map(Column::Numeric).collect();
+    columns.insert(2, Column::Categorical { codes, n_levels: 4 });
+    columns.push(Column::Numeric(vec![1.5; n]));
+    Dataset::new(columns, labels)
+}
+
+fn numeric_table(n: usize, p: usize, seed: u64) -> Dataset {
+    let mut rng = Stream::new(seed).rng();
+    let mut uniform = move || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+    let columns: Vec<Vec<f64>> = (0..p).map(|_| (0..n).map(|_| uniform()).collect()).collect();
+    let labels = (0..n).map(|i| u32::from(columns[0][i] + 0.3 * uniform() > 0.6));
+    let labels = Labels::from_codes(labels.collect::<Vec<_>>(), 2);
+    Dataset::new(columns.into_iter().map(Column::Numeric).collect(), labels)
+}
+
+/// Every `step`th pipeline: a step prime to all axes meets every component.
+fn some_pipelines(step: usize) -> Vec<Pipeline> {
+    (0..N_PIPELINES).step_by(step).map(|i| PipelineId::new(i).unwrap().pipeline()).collect()
+}
+
+fn keeping_predictions(threads: usize) -> Validation {
+    Validation { keep_predictions: true, threads, seed: 3, ..Validation::default() }
+}
+
+/// What must not depend on how a pipeline was evaluated.
+fn numbers(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Finished(e) => format!(
+            "{:?}",
+            (
+                &e.fold_errors,
+                e.decided_error,
+                e.native,
+                e.decided,
+                e.log_loss,
+                e.roc_auc,
+                e.out_of_fold.as_ref().map(|p| p.probabilities.values().to_vec())
+            )
+        ),
+        other => format!("{other:?}"),
+    }
+}
+
+fn check_probabilities(outcome: &Outcome, what: &str) {
+    if let Outcome::Finished(evaluation) = outcome {
+        assert!((0.0..=1.0).contains(&evaluation.error), "{what}: {}", evaluation.error);
+        let probabilities = &evaluation.out_of_fold.as_ref().unwrap().probabilities;
+        for i in 0..probabilities.n_rows() {
+            let row = probabilities.row(i);
+            assert!(row.iter().all(|p| (0.0..=1.0 + 1e-9).contains(p)), "{what}: {row:?}");
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{what}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn sharing_gives_exactly_what_a_pipeline_alone_gives() {
+    let dataset = mixed_table(90, 3, 1);
+    let pipelines = some_pipelines(211);
+    let together = keeping_predictions(2).outcomes(&dataset, &pipelines).unwrap();
+    let finished = together.iter().filter(|o| matches!(o, Outcome::Finished(_))).count();
+    assert!(finished > pipelines.len() * 9 / 10, "{finished} of {}", pipelines.len());
+    for (pipeline, together) in pipelines.iter().zip(&together) {
+        let alone = keeping_predictions(1).outcomes(&dataset, std::slice::from_ref(pipeline));
+        assert_eq!(numbers(&alone.unwrap()[0]), numbers(together), "{pipeline}");
+    }
+}
+
+#[test]
+fn families_give_exactly_what_a_member_alone_gives() {
+    let dataset = mixed_table(80, 2, 2);
+    let family: Vec<Pipeline> =
+        PipelineId::oboe_slice(Imputer::Median).map(PipelineId::pipeline).collect();
+    let together = keeping_predictions(2).outcomes(&dataset, &family).unwrap();
+    for (pipeline, together) in family.iter().zip(&together) {
+        check_probabilities(together, &pipeline.to_string());
+        let alone = keeping_predictions(1).outcomes(&dataset, std::slice::from_ref(pipeline));
+        assert_eq!(numbers(&alone.unwrap()[0]), numbers(together), "{pipeline}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_number() {
+    let dataset = mixed_table(70, 3, 4);
+    let pipelines = some_pipelines(97);
+    let [one, two, four] = [1, 2, 4].map(|threads| {
+        let outcomes = keeping_predictions(threads).outcomes(&dataset, &pipelines).unwrap();
+        outcomes.iter().map(numbers).collect::<Vec<_>>()
+    });
+    assert!(one == two && two == four);
+}
+
+#[test]
+fn equal_inputs_are_computed_once() {
+    // No missing cell, no category, no constant column: one imputer, one encoder, and variance
+    // threshold equals nothing. That leaves 2 scalers by 7 reducers.
+    let dataset = numeric_table(60, 8, 5);
+    let estimator = PipelineId::new(82).unwrap().pipeline().estimator;
+    let pipelines: Vec<Pipeline> = (0..N_PIPELINES)
+        .map(|i| PipelineId::new(i).unwrap().pipeline())
+        .filter(|p| p.estimator == estimator)
+        .collect();
+    let mut outcomes = Vec::new();
+    let options = Validation::default();
+    let effort = options.evaluate(&dataset, &pipelines, |i, o| outcomes.push((i, o))).unwrap();
+    assert_eq!((pipelines.len(), outcomes.len()), (128, 128));
+    assert_eq!((effort.n_prepared, effort.n_computations), (14, 14));
+}
+
+#[test]
+fn a_kept_model_predicts_its_test_rows_as_it_did_out_of_fold() {
+    let dataset = mixed_table(60, 3, 6);
+    let pipelines = some_pipelines(997);
+    let options = Validation { keep_models: true, ..keeping_predictions(2) };
+    let folds = stratified_folds(dataset.labels(), 3, options.seed).folds;
+    for (pipeline, outcome) in pipelines.iter().zip(options.outcomes(&dataset, &pipelines).unwrap())
+    {
+        let Outcome::Finished(evaluation) = outcome else { continue };
+        assert_eq!(evaluation.models.len(), 3);
+        for (fold, model) in folds.iter().zip(&evaluation.models) {
+            let bytes = postcard::to_stdvec(model).unwrap();
+            let model: crate::FittedPipeline = postcard::from_bytes(&bytes).unwrap();
+            assert_eq!(model.name(), pipeline.to_string());
+            let ctx = FitContext::unhurried();
+            let again = model.predict_rows(&dataset, &fold.test, &ctx).unwrap();
+            let all = evaluation.out_of_fold.as_ref().unwrap();
+            for (i, &row) in fold.test.iter().enumerate() {
+                assert_eq!(again.probabilities.row(i), all.probabilities.row(row), "{pipeline}");
+                assert_eq!(again.labels.codes()[i], all.labels.codes()[row], "{pipeline}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fitting_a_pipeline_outside_of_cross_validation_gives_the_fold_model() {
+    let dataset = mixed_table(60, 3, 6);
+    let pipelines = some_pipelines(1499);
+    let outcomes = keeping_predictions(1).outcomes(&dataset, &pipelines).unwrap();
+    let fold = &stratified_folds(dataset.labels(), 3, 3).folds[1];
+    for (pipeline, outcome) in pipelines.iter().zip(outcomes) {
+        let Outcome::Finished(evaluation) = outcome else { continue };
+        let ctx = FitContext::unhurried().with_stream(Stream::new(3).child(1));
+        let model = pipeline.fit_rows(&dataset, &fold.train, &ctx).unwrap();
+        let prediction = model.predict_rows(&dataset, &fold.test, &ctx).unwrap();
+        let all = evaluation.out_of_fold.as_ref().unwrap();
+        for (i, &row) in fold.test.iter().enumerate() {
+            assert_eq!(prediction.probabilities.row(i), all.probabilities.row(row), "{pipeline}");
+        }
+    }
+}
+
+#[test]
+fn a_deadline_in_the_past_and_a_cancelled_run_are_reported_as_such() {
+    let dataset = numeric_table(50, 4, 7);
+    let pipelines = some_pipelines(2999);
+    let late = Validation { deadline: Some(Instant::now()), ..Validation::default() };
+    for outcome in late.outcomes(&dataset, &pipelines).unwrap() {
+        assert!(matches!(outcome, Outcome::OutOfTime { .. }), "{outcome:?}");
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    flag.store(true, Ordering::Relaxed);
+    let cancelled = Validation { cancel: Some(flag), ..Validation::default() };
+    for outcome in cancelled.outcomes(&dataset, &pipelines).unwrap() {
+        assert!(matches!(outcome, Outcome::Failed(FitError::Cancelled)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_pipeline_limit_of_nothing_leaves_no_pipeline_and_a_long_one_leaves_all() {
+    let dataset = mixed_table(60, 2, 8);
+    let pipelines: Vec<Pipeline> =
+        PipelineId::oboe_slice(Imputer::Mean).map(PipelineId::pipeline).collect();
+    let none = Validation { pipeline_limit: Some(Duration::ZERO), ..Validation::default() };
+    for outcome in none.outcomes(&dataset, &pipelines).unwrap() {
+        assert!(matches!(outcome, Outcome::OutOfTime { .. }), "{outcome:?}");
+    }
+    let hour = Some(Duration::from_secs(3600));
+    let ample = Validation { pipeline_limit: hour, ..keeping_predictions(2) };
+    let unlimited = keeping_predictions(1).outcomes(&dataset, &pipelines).unwrap();
+    for (a, b) in ample.outcomes(&dataset, &pipelines).unwrap().iter().zip(&unlimited) {
+        assert_eq!(numbers(a), numbers(b));
+    }
+}
+
+#[test]
+fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
+    let n = 3000;
+    let codes = Column::Categorical { codes: (0..n).collect(), n_levels: n };
+    let labels = Labels::from_codes((0..n).map(|i| i % 2), 2);
+    let dataset = Dataset::new(vec![codes, Column::Numeric(vec![0.5; n as usize])], labels);
+    let one_hot = PipelineId::from_positions([1, 0, 0, 7, 82]).unwrap().pipeline();
+    let codes = PipelineId::from_positions([1, 1, 0, 7, 82]).unwrap().pipeline();
+    let options = Validation { memory_limit: Some(64 << 20), ..Validation::default() };
+    let outcomes = options.outcomes(&dataset, &[one_hot, codes]).unwrap();
+    assert!(matches!(outcomes[0], Outcome::Failed(FitError::OutOfMemory { .. })));
+    assert!(matches!(outcomes[1], Outcome::Finished(_)));
+}
+
+mod bad_input;

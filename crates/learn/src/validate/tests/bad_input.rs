@@ -1,0 +1,228 @@
+//! Tables that nobody hopes for: never a panic, never a probability that is none.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Preparation;
+use crate::encode::Encoder;
+use crate::estimate::EstimatorSpec;
+use crate::reduce::Reducer;
+use crate::scale::Scaler;
+use crate::search_space::estimators;
+
+/// One estimator of each type, and the grid's extremes.
+fn one_of_each() -> Vec<EstimatorSpec> {
+    [0, 4, 9, 18, 13, 32, 54, 77, 80, 82, 83, 98, 99, 100, 101, 130, 131, 142, 143, 161, 174, 178]
+        .map(|i| estimators()[i].clone())
+        .to_vec()
+}
+
+fn pipelines(preparations: &[Preparation]) -> Vec<Pipeline> {
+    let all = |&preparation| {
+        one_of_each().into_iter().map(move |estimator| Pipeline { preparation, estimator })
+    };
+    preparations.iter().flat_map(all).collect()
+}
+
+fn all_preparations(imputers: &[Imputer]) -> Vec<Preparation> {
+    let mut all = Vec::new();
+    for &imputer in imputers {
+        for encoder in Encoder::ALL {
+            for scaler in Scaler::ALL {
+                for reducer in Reducer::ALL {
+                    all.push(Preparation { imputer, encoder, scaler, reducer });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Evaluates and looks at every probability; gives how many finished and the failures' words.
+fn survives(dataset: &Dataset, pipelines: &[Pipeline]) -> (usize, Vec<String>) {
+    let outcomes = keeping_predictions(2).outcomes(dataset, pipelines).unwrap();
+    let mut failures = Vec::new();
+    for (pipeline, outcome) in pipelines.iter().zip(&outcomes) {
+        check_probabilities(outcome, &pipeline.to_string());
+        match outcome {
+            Outcome::Finished(_) => {}
+            Outcome::Failed(err) => failures.push(err.to_string()),
+            Outcome::OutOfTime { .. } => panic!("{pipeline} ran out of time that it had"),
+        }
+    }
+    (pipelines.len() - failures.len(), failures)
+}
+
+fn numeric(columns: Vec<Vec<f64>>, codes: Vec<u32>, n_classes: usize) -> Dataset {
+    let columns = columns.into_iter().map(Column::Numeric).collect();
+    Dataset::new(columns, Labels::from_codes(codes, n_classes))
+}
+
+#[test]
+fn one_class_is_predicted_by_those_that_do_not_raise() {
+    let dataset = numeric(vec![(0..12).map(f64::from).collect()], vec![1; 12], 3);
+    let pipelines = pipelines(&[Preparation::default()]);
+    let outcomes = keeping_predictions(1).outcomes(&dataset, &pipelines).unwrap();
+    for (pipeline, outcome) in pipelines.iter().zip(outcomes) {
+        match outcome {
+            Outcome::Finished(evaluation) => {
+                assert!(!pipeline.estimator.refuses_one_class());
+                assert_eq!(evaluation.native.accuracy, 1.0);
+            }
+            Outcome::Failed(FitError::OneClass { .. }) => {
+                assert!(pipeline.estimator.refuses_one_class());
+            }
+            other => panic!("{pipeline}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_class_seen_only_in_test_rows_is_measured_and_never_predicted() {
+    // The class of a single row is missing from the training rows of the fold that tests it.
+    let mut codes: Vec<u32> = (0..40).map(|i| i % 2).collect();
+    codes[7] = 3;
+    let columns = vec![(0..40).map(|i| f64::from(i % 2) + f64::from(i) * 0.01).collect()];
+    let dataset = numeric(columns, codes, 4);
+    let (finished, failures) = survives(&dataset, &pipelines(&[Preparation::default()]));
+    assert_eq!((finished, failures), (one_of_each().len(), vec![]));
+}
+
+#[test]
+fn more_classes_than_rows_of_a_fold() {
+    let n = 24;
+    let columns =
+        vec![(0..n).map(f64::from).collect(), (0..n).map(|i| f64::from(i * i % 7)).collect()];
+    let dataset = numeric(columns, (0..n).map(|i| i % 12).collect(), 12);
+    let preparations = all_preparations(&[Imputer::Mean]);
+    let (finished, _) = survives(&dataset, &pipelines(&preparations));
+    assert!(finished > 0);
+}
+
+#[test]
+fn columns_that_become_constant_in_a_fold() {
+    let mut rare = vec![0.0; 30];
+    rare[4] = 1.0;
+    let columns = vec![rare, (0..30).map(|i| f64::from(i % 2)).collect(), vec![f64::NAN; 30]];
+    let dataset = numeric(columns, (0..30).map(|i| i % 2).collect(), 2);
+    let (_, failures) = survives(&dataset, &pipelines(&all_preparations(&[Imputer::Constant])));
+    assert!(failures.iter().all(|f| f.ends_with("leaves no feature")), "{failures:?}");
+}
+
+#[test]
+fn far_more_columns_than_rows() {
+    let mut rng = Stream::new(1).rng();
+    let columns: Vec<Vec<f64>> = (0..10_000)
+        .map(|_| (0..60).map(|_| (rng.next_u64() >> 40) as f64 / 1e6).collect())
+        .collect();
+    let dataset = numeric(columns, (0..60).map(|i| i % 3).collect(), 3);
+    let cheap = [18, 82, 83, 84, 99, 100, 143, 174].map(|i| estimators()[i].clone());
+    let preparation = Preparation::default();
+    let mut wide: Vec<Pipeline> =
+        cheap.map(|estimator| Pipeline { preparation, estimator }).to_vec();
+    for reducer in Reducer::ALL {
+        let preparation = Preparation { reducer, ..preparation };
+        wide.push(Pipeline { preparation, estimator: estimators()[82].clone() });
+    }
+    let (finished, failures) = survives(&dataset, &wide);
+    assert_eq!((finished, failures), (wide.len(), vec![]));
+}
+
+#[test]
+fn huge_tiny_and_collinear_columns() {
+    let n = 30;
+    let base: Vec<f64> = (0..n).map(|i| f64::from((i * 37) % 11) - 5.0).collect();
+    let times = |factor: f64| base.iter().map(|v| v * factor).collect::<Vec<f64>>();
+    let codes: Vec<u32> = (0..n).map(|i| i % 2).collect();
+    for columns in [
+        vec![times(1e300), times(1.0)],
+        vec![times(1e-310), times(5e-324)],
+        vec![times(1.0), times(2.0), times(-3.0), times(1.0)],
+        vec![times(1e154), times(1e-154), times(3e38)],
+        vec![times(3e307), times(-3e307)],
+    ] {
+        let dataset = numeric(columns, codes.clone(), 2);
+        survives(&dataset, &pipelines(&all_preparations(&[Imputer::Mean])));
+    }
+}
+
+#[test]
+fn empty_columns_and_categories_that_training_rows_lack() {
+    let n = 36u32;
+    let columns = vec![
+        Column::Numeric(vec![f64::NAN; n as usize]),
+        Column::Categorical { codes: vec![MISSING_CODE; n as usize], n_levels: 2 },
+        // Every row has a category of its own: all test rows are unseen.
+        Column::Categorical { codes: (0..n).collect(), n_levels: n },
+        Column::Numeric((0..n).map(|i| f64::from(i % 5)).collect()),
+    ];
+    let labels = Labels::from_codes((0..n).map(|i| i % 3), 3);
+    let dataset = Dataset::new(columns, labels);
+    let (finished, _) = survives(&dataset, &pipelines(&all_preparations(&Imputer::ALL)));
+    assert!(finished > 0);
+}
+
+#[test]
+fn nothing_but_missing_cells() {
+    let dataset = numeric(vec![vec![f64::NAN; 9]; 4], (0..9).map(|i| i % 2).collect(), 2);
+    let preparation = Preparation { imputer: Imputer::Median, ..Preparation::default() };
+    let (finished, failures) = survives(&dataset, &pipelines(&[preparation]));
+    assert_eq!(finished, 0);
+    assert!(failures.iter().all(|f| f == "imputer leaves no feature"), "{failures:?}");
+}
+
+#[test]
+fn too_few_rows_or_folds_and_no_columns_are_errors() {
+    let dataset = numeric(vec![vec![1.0]], vec![0], 2);
+    let err = Validation::default().outcomes(&dataset, &[]).unwrap_err();
+    assert_eq!(err.to_string(), "cross-validation asks for 2 rows but was given 1");
+    let options = Validation { n_folds: 1, ..Validation::default() };
+    let err = options.outcomes(&numeric_table(20, 2, 1), &[]).unwrap_err();
+    assert_eq!(err.to_string(), "cross-validation asks for at least two folds, not 1");
+    let empty = numeric(vec![], vec![0, 1, 0, 1, 0, 1], 2);
+    let (finished, _) = survives(&empty, &pipelines(&all_preparations(&Imputer::ALL)));
+    assert_eq!(finished, 0);
+}
+
+#[test]
+fn new_rows_unlike_any_seen_are_predicted() {
+    let dataset = mixed_table(60, 3, 9);
+    let n = 4;
+    let strange = Dataset::new(
+        vec![
+            Column::Numeric(vec![1e308, -1e308, f64::NAN, f64::INFINITY]),
+            Column::Numeric(vec![f64::NAN; n]),
+            Column::Categorical { codes: vec![3, 77, MISSING_CODE, 0], n_levels: 100 },
+            Column::Numeric(vec![-1e308; n]),
+            Column::Numeric(vec![5e-324; n]),
+            Column::Numeric(vec![0.0, 1.5, -2.0, f64::NAN]),
+        ],
+        Labels::from_codes(vec![0; n], 3),
+    );
+    let ctx = FitContext::unhurried();
+    for pipeline in pipelines(&all_preparations(&[Imputer::Median])) {
+        let Ok(model) = pipeline.fit(&dataset, &ctx) else { continue };
+        let prediction = model.predict(&strange, &ctx).unwrap();
+        for i in 0..n {
+            let row = prediction.probabilities.row(i);
+            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{pipeline}: {row:?}");
+        }
+        let other = numeric_table(4, 2, 1);
+        assert!(matches!(model.predict(&other, &ctx), Err(FitError::OtherColumns { .. })));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn any_small_table_is_survived(
+        columns in prop::collection::vec(prop::collection::vec(prop_oneof![
+            Just(f64::NAN), -2.0..2.0f64, any::<f64>(), Just(0.0), Just(1e300)], 18), 1..5),
+        codes in prop::collection::vec(0u32..3, 18),
+        position in 0usize..128,
+    ) {
+        let dataset = numeric(columns, codes, 3);
+        let id = PipelineId::new(position * 183).unwrap();
+        survives(&dataset, &pipelines(&[id.pipeline().preparation]));
+    }
+}
