@@ -1,5 +1,6 @@
 //! The project's own chores.
 
+mod golden;
 mod published;
 mod python;
 mod reference;
@@ -23,6 +24,8 @@ enum Chore {
     Test,
     /// Run what CI runs: formatting, lints, then every test.
     Ci,
+    /// Record scikit-learn 1.1.3's answers anew in crates/learn/tests/golden.
+    Golden,
     /// Print the reference tables next to our own figures; fail when one is not reached.
     Reference(reference::Options),
 }
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test => tests::test(),
         Chore::Ci => tests::ci(),
+        Chore::Golden => golden::run(),
         Chore::Reference(options) => reference::run(&options),
     };
     match result {

@@ -1,0 +1,85 @@
+//! Estimators that draw nothing at random, or whose answer does not depend on it.
+
+use pitchpipe_learn::FitContext;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::fit::fit_and_predict;
+use crate::table::{Table, cases};
+
+#[derive(Deserialize)]
+struct Case {
+    spec: Value,
+    /// None where scikit-learn's own answer depends on its seed or on the order of equal distances.
+    labels: Vec<Option<u32>>,
+    probabilities: Option<Vec<f64>>,
+}
+
+/// How close a component's answers must be.
+struct Tolerance {
+    /// The share of labels that may differ; if not none, one row always may.
+    other_labels: f64,
+    /// The largest difference of a probability, if these are comparable.
+    probability: Option<f64>,
+}
+
+fn compare(component: &str, tolerance: &Tolerance) {
+    for (name, cases) in cases::<Case>(component) {
+        let split = Table::read(&name).standardised(0);
+        for case in cases {
+            let place = format!("{component} on {name}, {}", case.spec);
+            let ours = fit_and_predict(&case.spec, &split, &FitContext::unhurried())
+                .unwrap_or_else(|e| panic!("{place}: {e}"));
+            let k = ours.probabilities.n_classes();
+            let (mut comparable, mut agree, mut off) = (0_u32, 0_u32, 0.0_f64);
+            for (i, label) in case.labels.iter().enumerate() {
+                let Some(label) = label else { continue };
+                comparable += 1;
+                agree += u32::from(ours.labels.codes()[i] == *label);
+                if let Some(theirs) = &case.probabilities {
+                    let pairs = ours.probabilities.row(i).iter().zip(&theirs[i * k..(i + 1) * k]);
+                    off = pairs.fold(off, |m, (a, b)| m.max((a - b).abs()));
+                }
+            }
+            assert!(comparable as usize * 2 > case.labels.len(), "{place}: too few rows to compare");
+            let allowed = (tolerance.other_labels * f64::from(comparable)).ceil() as u32;
+            let differ = comparable - agree;
+            assert!(differ <= allowed, "{place}: {differ} of {comparable} labels differ");
+            if let Some(most) = tolerance.probability {
+                assert!(case.probabilities.is_some(), "{place}: no probabilities recorded");
+                assert!(off <= most, "{place}: a probability is off by {off:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn naive_bayes_is_scikit_learns() {
+    // Rounding only, which exp() of sums over up to 64 features magnifies.
+    compare("gaussian_nb", &Tolerance { other_labels: 0.0, probability: Some(1e-6) });
+}
+
+#[test]
+fn neighbours_are_scikit_learns() {
+    // Shares of votes are exact; rows with a draw at the last neighbour are not recorded.
+    compare("knn", &Tolerance { other_labels: 0.0, probability: Some(1e-9) });
+}
+
+#[test]
+fn single_trees_are_scikit_learns() {
+    // Where ten seeds of theirs agree, no tie between splits was decisive.
+    compare("decision_tree", &Tolerance { other_labels: 0.005, probability: None });
+}
+
+#[test]
+fn liblinear_logistic_regressions_are_scikit_learns() {
+    // Theirs are run to the optimum. Ours stops at the default tolerance of 1e-4 on the gradient, which
+    // leaves the third digit of a probability open, not the label.
+    compare("logistic_regression", &Tolerance { other_labels: 0.005, probability: Some(0.02) });
+}
+
+#[test]
+fn linear_svms_are_scikit_learns() {
+    // As above; they have no probabilities.
+    compare("linear_svm", &Tolerance { other_labels: 0.005, probability: None });
+}
