@@ -9,9 +9,11 @@ use crate::tests;
 pub(crate) fn run() -> Result<(), String> {
     let python = python::environment("golden")?;
     let folder = python::root().join("crates/learn/tests/golden");
-    tests::run(single_thread(&mut Command::new(python))
-        .arg(python::root().join("bench/sklearn/golden.py"))
-        .arg(folder))
+    tests::run(
+        single_thread(&mut Command::new(python))
+            .arg(python::root().join("bench/sklearn/golden.py"))
+            .arg(folder),
+    )
 }
 
 /// One thread for numpy's and scikit-learn's own pools.

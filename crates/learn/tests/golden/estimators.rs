@@ -41,7 +41,10 @@ fn compare(component: &str, tolerance: &Tolerance) {
                     off = pairs.fold(off, |m, (a, b)| m.max((a - b).abs()));
                 }
             }
-            assert!(comparable as usize * 2 > case.labels.len(), "{place}: too few rows to compare");
+            assert!(
+                comparable as usize * 2 > case.labels.len(),
+                "{place}: too few rows to compare"
+            );
             let allowed = (tolerance.other_labels * f64::from(comparable)).ceil() as u32;
             let differ = comparable - agree;
             assert!(differ <= allowed, "{place}: {differ} of {comparable} labels differ");

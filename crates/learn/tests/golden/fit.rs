@@ -1,8 +1,8 @@
 //! From a case's setting to our prediction.
 
 use pitchpipe_learn::estimate::{
-    DecisionTree, ExtraTrees, GaussianNb, Knn, LinearSvm, LogisticRegression, Mlp, Perceptron,
-    RandomForest,
+    AdaBoost, DecisionTree, ExtraTrees, GaussianNb, GradientBoosting, Knn, LinearSvm,
+    LogisticRegression, Mlp, Perceptron, RandomForest,
 };
 use pitchpipe_learn::{Classifier, Estimator, FitContext, FitError, Prediction};
 use serde::de::DeserializeOwned;
@@ -18,9 +18,11 @@ pub(crate) fn fit_and_predict(
 ) -> Result<Prediction, FitError> {
     let (kind, setting) = spec.as_object().and_then(|spec| spec.iter().next()).expect("a setting");
     match kind.as_str() {
+        "AdaBoost" => with::<AdaBoost>(setting, split, ctx),
         "DecisionTree" => with::<DecisionTree>(setting, split, ctx),
         "ExtraTrees" => with::<ExtraTrees>(setting, split, ctx),
         "GaussianNb" => with::<GaussianNb>(setting, split, ctx),
+        "GradientBoosting" => with::<GradientBoosting>(setting, split, ctx),
         "Knn" => with::<Knn>(setting, split, ctx),
         "LinearSvm" => with::<LinearSvm>(setting, split, ctx),
         "LogisticRegression" => with::<LogisticRegression>(setting, split, ctx),

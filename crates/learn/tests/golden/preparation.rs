@@ -32,7 +32,12 @@ fn prepared_rows_are_scikit_learns() {
             for j in 0..case.n_cols {
                 let theirs: Vec<f64> = (0..n_rows).map(|i| case.x[i * case.n_cols + j]).collect();
                 let flips = matches!(case.setting.reducer, Reducer::Pca(_));
-                compare(ours.column(j), &theirs, flips, &format!("{name}: {:?}, column {j}", case.setting));
+                compare(
+                    ours.column(j),
+                    &theirs,
+                    flips,
+                    &format!("{name}: {:?}, column {j}", case.setting),
+                );
             }
         }
     }

@@ -55,7 +55,9 @@ macro_rules! kinds {
 }
 
 kinds! {
+    adaboosts_err_like_scikit_learns "AdaBoost",
     extra_trees_err_like_scikit_learns "ExtraTrees",
+    gradient_boostings_err_like_scikit_learns "GradientBoosting",
     logistic_regressions_by_saga_err_like_scikit_learns "LogisticRegression",
     multilayer_perceptrons_err_like_scikit_learns "Mlp",
     perceptrons_err_like_scikit_learns "Perceptron",
