@@ -76,7 +76,8 @@ fn fit_family(
     ctx: &FitContext,
 ) -> Vec<Fit<FittedLinearSvm>> {
     let name = LinearSvm::NAME;
-    let share = || Ok(dual::Shared::new(Rows::raw(x, true, ctx, name)?));
+    let cs: Vec<f64> = members.iter().map(|member| member.c).collect();
+    let share = || dual::Shared::new(Rows::raw(x, true, ctx, name)?, &cs, ctx);
     // Classes draw their own orders; the same ones for every c.
     let stream = ctx.stream().named(name);
     fit_on_shared(members, share, |member, shared| {

@@ -1,5 +1,7 @@
 //! Logistic regression: liblinear's one-vs-rest problems, or SAGA on the multinomial one.
 
+use std::sync::Arc;
+
 use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,7 @@ use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Predi
 
 use super::linear::family::{Fit, all_failed, fit_on_shared, only, predict_each};
 use super::linear::lanes::Quad;
+use super::linear::loss::Logistic;
 use super::linear::model::{LinearModel, split_intercept};
 use super::linear::rows::Rows;
 use super::linear::{n_problems, newton, one_vs_rest, saga, sparse};
@@ -110,9 +113,9 @@ fn fit_family(
     let Some(first) = members.first() else { return Vec::new() };
     match (first.solver, first.penalty) {
         (Solver::Liblinear, Penalty::L2) => {
-            let share = || newton::Shared::new(scaled_rows(x, ctx)?, ctx);
+            let share = || newton::Shared::new(Arc::new(scaled_rows(x, ctx)?), ctx);
             fit_on_shared(members, share, |member, shared| {
-                let solve = |y: &[Quad]| shared.solve(y, member.c, ctx);
+                let solve = |y: &[Quad]| shared.solve::<Logistic>(y, member.c, ctx);
                 liblinear_model(x, y, shared.rows(), solve)
             })
         }

@@ -5,7 +5,7 @@ pub(crate) mod dual;
 pub(crate) mod family;
 pub(crate) mod gram;
 pub(crate) mod lanes;
-pub(crate) mod logistic;
+pub(crate) mod loss;
 pub(crate) mod model;
 pub(crate) mod newton;
 pub(crate) mod rows;

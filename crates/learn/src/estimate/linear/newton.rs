@@ -5,13 +5,15 @@
 //! [`MAX_DIRECT`] columns the Hessian is formed and factorised; beyond, each step is found by conjugate
 //! gradients. Columns are scaled to at most 1, so the penalty on `v = scale * w` is `1 / scale^2`.
 
+use std::sync::Arc;
+
 use faer::Mat;
 
 use crate::{FitContext, FitError};
 
 use super::gram::{solve_positive_definite, weighted_gram};
 use super::lanes::{Kernel, Lanes, Quad, WIDTH, dispatch};
-use super::logistic::{self, Point, add_four, flat_dot, four_dots, slices};
+use super::loss::{self, Loss, Point, add_four, flat_dot, four_dots, slices};
 use super::rows::Rows;
 
 /// Columns up to which the Hessian is formed: its cost grows with the square of the columns, that of a
@@ -27,7 +29,7 @@ const LAST_DECREMENT: f64 = 1e-9;
 
 /// What all problems on one matrix share.
 pub(crate) struct Shared {
-    rows: Rows,
+    rows: Arc<Rows>,
     /// `1 / scale^2`.
     ridge: Vec<f64>,
     /// `X'X`, lower triangle: the Hessian of every problem at zero, but for factors. Empty if unused.
@@ -36,7 +38,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Takes rows with scaled columns.
-    pub(crate) fn new(rows: Rows, ctx: &FitContext) -> Result<Self, FitError> {
+    pub(crate) fn new(rows: Arc<Rows>, ctx: &FitContext) -> Result<Self, FitError> {
         let ridge = rows.scale.iter().map(|s| (1.0 / s) * (1.0 / s)).collect();
         let gram = if rows.d <= MAX_DIRECT {
             let ones = vec![[1.0; WIDTH]; rows.n_padded() / WIDTH];
@@ -52,11 +54,16 @@ impl Shared {
     }
 
     /// The minimiser for targets of ±1 (0: no row), in the units of the original columns.
-    pub(crate) fn solve(&self, y: &[Quad], c: f64, ctx: &FitContext) -> Result<Vec<f64>, FitError> {
-        let mut place = self.evaluate(self.rows.zeros(), y, c, ctx)?;
+    pub(crate) fn solve<F: Loss>(
+        &self,
+        y: &[Quad],
+        c: f64,
+        ctx: &FitContext,
+    ) -> Result<Vec<f64>, FitError> {
+        let mut place = self.evaluate::<F>(self.rows.zeros(), y, c, ctx)?;
         for iteration in 0..MAX_ITERATIONS {
             let direction = if self.rows.d <= MAX_DIRECT {
-                self.direct_step(&place, c, iteration == 0, ctx)?
+                self.direct_step(&place, (iteration == 0).then_some(F::CURVATURE_AT_ZERO * c), ctx)?
             } else {
                 self.conjugate_gradients(&place, ctx)?
             };
@@ -65,7 +72,8 @@ impl Shared {
             if decrement.is_nan() || decrement <= 0.0 {
                 break;
             }
-            let Some(next) = self.line_search(&place, &direction, decrement, y, c, ctx)? else {
+            let Some(next) = self.line_search::<F>(&place, &direction, decrement, y, c, ctx)?
+            else {
                 break;
             };
             let done = decrement <= LAST_DECREMENT * place.objective.min(1.0);
@@ -79,7 +87,7 @@ impl Shared {
     }
 
     /// The longest of the steps 1, 1/2, 1/4, … that lowers the objective enough, if any does.
-    fn line_search(
+    fn line_search<F: Loss>(
         &self,
         Place { at, objective }: &Place,
         direction: &[Quad],
@@ -94,7 +102,7 @@ impl Shared {
             for (v, d) in v.as_flattened_mut().iter_mut().zip(direction.as_flattened()) {
                 *v += length * d;
             }
-            let next = self.evaluate(v, y, c, ctx)?;
+            let next = self.evaluate::<F>(v, y, c, ctx)?;
             // The last term forgives rounding where the objective has stopped changing.
             let rounding = 1e-14 * objective;
             if next.objective <= objective - 1e-4 * length * decrement + rounding {
@@ -106,14 +114,14 @@ impl Shared {
     }
 
     /// The penalised objective and its gradient at `v`.
-    fn evaluate(
+    fn evaluate<F: Loss>(
         &self,
         v: Vec<Quad>,
         y: &[Quad],
         c: f64,
         ctx: &FitContext,
     ) -> Result<Place, FitError> {
-        let mut at = logistic::evaluate(&self.rows, v, y, c, ctx)?;
+        let mut at = loss::evaluate::<F>(&self.rows, v, y, c, ctx)?;
         let mut objective = at.loss;
         let gradient = at.gradient.as_flattened_mut();
         for ((g, v), ridge) in gradient.iter_mut().zip(at.v.as_flattened()).zip(&self.ridge) {
@@ -127,16 +135,14 @@ impl Shared {
     fn direct_step(
         &self,
         Place { at, .. }: &Place,
-        c: f64,
-        at_zero: bool,
+        at_zero: Option<f64>,
         ctx: &FitContext,
     ) -> Result<Vec<Quad>, FitError> {
         let d = self.rows.d;
-        // At zero every row has the curvature c / 4.
-        let mut hessian = if at_zero {
-            Mat::from_fn(d, d, |i, j| if i >= j { 0.25 * c * self.gram[(i, j)] } else { 0.0 })
-        } else {
-            weighted_gram(&self.rows, &at.curvature, ctx)?
+        // At zero every row has the same curvature.
+        let mut hessian = match at_zero {
+            Some(all) => Mat::from_fn(d, d, |i, j| all * self.gram[(i, j)]),
+            None => weighted_gram(&self.rows, &at.curvature, ctx)?,
         };
         let largest = (0..d).fold(0.0_f64, |m, j| m.max(hessian[(j, j)]));
         for j in 0..d {

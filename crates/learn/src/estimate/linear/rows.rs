@@ -27,7 +27,8 @@ impl Rows {
         ctx: &FitContext,
         name: &'static str,
     ) -> Result<Self, FitError> {
-        Self::with_scale(x, intercept, vec![1.0; x.n_cols() + usize::from(intercept)], ctx, name)
+        let ones = vec![1.0; x.n_cols() + usize::from(intercept)];
+        Self::with_scale(x, intercept, ones, false, ctx, name)
     }
 
     /// Columns scaled to at most 1, which keeps squares finite whatever the input's magnitude.
@@ -43,13 +44,14 @@ impl Rows {
         if intercept {
             scale.push(1.0);
         }
-        Self::with_scale(x, intercept, scale, ctx, name)
+        Self::with_scale(x, intercept, scale, true, ctx, name)
     }
 
     fn with_scale(
         x: &Features,
         intercept: bool,
         scale: Vec<f64>,
+        divide: bool,
         ctx: &FitContext,
         name: &'static str,
     ) -> Result<Self, FitError> {
@@ -61,17 +63,29 @@ impl Rows {
         let mut data = vec![[0.0; WIDTH]; n_padded * stride];
         // Blocks of rows by all columns: reads run along columns, writes stay within the block.
         const BLOCK: usize = 64;
+        let ones = [1.0; BLOCK];
         for start in (0..n).step_by(BLOCK) {
             ctx.check_deadline()?;
             let end = (start + BLOCK).min(n);
-            for j in 0..p {
-                let (quad, lane, s) = (j / WIDTH, j % WIDTH, scale[j]);
-                for (i, &value) in (start..end).zip(&x.column(j)[start..end]) {
-                    data[i * stride + quad][lane] = value / s;
+            let column = |j: usize| match j {
+                j if j < p => &x.column(j)[start..end],
+                _ => &ones[..end - start],
+            };
+            for quad in 0..stride {
+                let first = quad * WIDTH;
+                let lanes = WIDTH.min(d - first);
+                let [a, b, c, e]: [&[f64]; WIDTH] =
+                    std::array::from_fn(|lane| column((first + lane).min(d - 1)));
+                let s: Quad = std::array::from_fn(|lane| scale[(first + lane).min(d - 1)]);
+                let out = data[start * stride + quad..].iter_mut().step_by(stride);
+                for (i, out) in (0..end - start).zip(out) {
+                    let mut values = [a[i], b[i], c[i], e[i]];
+                    if divide {
+                        values = std::array::from_fn(|lane| values[lane] / s[lane]);
+                    }
+                    values[lanes..].fill(0.0);
+                    *out = values;
                 }
-            }
-            if intercept {
-                (start..end).for_each(|i| data[i * stride + p / WIDTH][p % WIDTH] = 1.0);
             }
         }
         Ok(Self { n, d, stride, data, scale })

@@ -60,6 +60,8 @@ struct Walker {
     gradient_sum: Vec<Quad>,
     intercepts: Vec<f64>,
     intercept_sum: Vec<f64>,
+    /// The products of the weights with the row to come.
+    products: Vec<f64>,
     /// The remembered gradients: row by row, one number an output.
     memory: Vec<f64>,
 }
@@ -85,6 +87,7 @@ pub(crate) fn walk(
         gradient_sum: vec![[0.0; WIDTH]; n_outputs * rows.stride],
         intercepts: vec![0.0; n_outputs],
         intercept_sum: vec![0.0; n_outputs],
+        products: vec![0.0; n_outputs],
         memory: vec![0.0; rows.n * n_outputs],
     };
     let mut active: Vec<Walker> = settings.iter().enumerate().map(start).collect();
@@ -241,20 +244,14 @@ impl Kernel for Steps<'_> {
         let stride = rows.stride;
         // Decision values, then gradients: of walker 0's outputs, walker 1's, …
         let mut values = vec![[0.0; WIDTH]; (walkers.len() * n_outputs).div_ceil(WIDTH)];
-        let first = rows.row(draws.next);
-        for (w, walker) in walkers.iter().enumerate() {
-            for k in 0..n_outputs {
-                values.as_flattened_mut()[w * n_outputs + k] =
-                    dot(l, &walker.weights[k * stride..(k + 1) * stride], first);
-            }
-        }
         for _ in 0..steps {
             let (i, next) = draws.advance();
             let (row, next_row) = (rows.row(i), rows.row(next));
             let code = y.codes()[i] as usize;
             for (w, walker) in walkers.iter().enumerate() {
                 for k in 0..n_outputs {
-                    values.as_flattened_mut()[w * n_outputs + k] += walker.intercepts[k];
+                    values.as_flattened_mut()[w * n_outputs + k] =
+                        walker.products[k] + walker.intercepts[k];
                 }
             }
             if n_outputs == 1 {
@@ -263,7 +260,7 @@ impl Kernel for Steps<'_> {
                 multinomial_gradients(l, &mut values, n_outputs, walkers.len(), code);
             }
             let per_seen = 1.0 / draws.n_seen as f64;
-            let gradients = values.as_flattened_mut();
+            let gradients = values.as_flattened();
             for (w, walker) in walkers.iter_mut().enumerate() {
                 let (step, beta) = (walker.step, walker.penalties.beta);
                 let decay = 1.0 - step * walker.penalties.alpha;
@@ -280,7 +277,7 @@ impl Kernel for Steps<'_> {
                     let update = Update { decay, change, own, average, threshold: step * beta };
                     let (weights, sums) =
                         (&mut walker.weights[span.clone()], &mut walker.gradient_sum[span]);
-                    gradients[w * n_outputs + k] = if beta == 0.0 {
+                    walker.products[k] = if beta == 0.0 {
                         update.apply::<L, false>(l, row, next_row, weights, sums)
                     } else {
                         update.apply::<L, true>(l, row, next_row, weights, sums)

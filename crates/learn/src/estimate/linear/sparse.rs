@@ -12,7 +12,7 @@ use crate::{FitContext, FitError};
 
 use super::gram::{weighted_gram, weighted_gram_of};
 use super::lanes::{Kernel, Lanes, Quad, WIDTH, axpy, dispatch};
-use super::logistic::{self, Point};
+use super::loss::{self, Logistic, Point};
 use super::rows::Rows;
 
 /// As the library.
@@ -58,7 +58,7 @@ impl Shared {
 
     /// The minimiser for targets of ±1 (0: no row), in the units of the original columns.
     pub(crate) fn solve(&self, y: &[Quad], c: f64, ctx: &FitContext) -> Result<Vec<f64>, FitError> {
-        let mut at = logistic::evaluate(&self.rows, self.rows.zeros(), y, c, ctx)?;
+        let mut at = loss::evaluate::<Logistic>(&self.rows, self.rows.zeros(), y, c, ctx)?;
         let mut objective = at.loss;
         for iteration in 0..MAX_ITERATIONS {
             let working = self.working_set(&at);
@@ -203,7 +203,7 @@ impl Shared {
             for (&j, s) in working.iter().zip(step) {
                 v.as_flattened_mut()[j] += length * s;
             }
-            let next = logistic::evaluate(&self.rows, v, y, c, ctx)?;
+            let next = loss::evaluate::<Logistic>(&self.rows, v, y, c, ctx)?;
             let v = next.v.as_flattened();
             let penalty: f64 = self.penalty.iter().zip(v).map(|(p, v)| p * v.abs()).sum();
             let next_objective = next.loss + penalty;

@@ -1,4 +1,6 @@
-//! The logistic loss of one two-class problem, with its gradient and curvatures.
+//! The losses of two-class problems, with gradients and curvatures, in one pass over the rows.
+
+use std::marker::PhantomData;
 
 use crate::{FitContext, FitError};
 
@@ -21,7 +23,7 @@ pub(crate) struct Point {
 }
 
 /// Loss, gradient and curvatures at `v`, for targets of ±1 (0: no row).
-pub(crate) fn evaluate(
+pub(crate) fn evaluate<F: Loss>(
     rows: &Rows,
     v: Vec<Quad>,
     y: &[Quad],
@@ -34,7 +36,8 @@ pub(crate) fn evaluate(
     let mut loss = 0.0;
     for (start, end) in slices(rows) {
         ctx.check_deadline()?;
-        loss += dispatch(LogisticPass {
+        loss += dispatch(LossPass::<F> {
+            loss: PhantomData,
             rows: &rows.data[start * stride..end * stride],
             v: &v,
             y: &y[start / WIDTH..end / WIDTH],
@@ -53,8 +56,63 @@ pub(crate) fn slices(rows: &Rows) -> impl Iterator<Item = (usize, usize)> {
     (0..n).step_by(slice).map(move |start| (start, (start + slice).min(n)))
 }
 
+/// A loss of one row's target (±1, or 0 for no row) and decision value.
+pub(crate) trait Loss: Copy + Send + Sync {
+    /// The second derivative at a decision value of zero.
+    const CURVATURE_AT_ZERO: f64;
+
+    /// Adds four rows' losses; returns their first and second derivatives by the decision value.
+    fn four<L: Lanes>(l: L, y: L::V, z: L::V, sums: &mut Sums<L>) -> (L::V, L::V);
+}
+
+/// A sum of losses: `plain + log(product)`.
+pub(crate) struct Sums<L: Lanes> {
+    plain: L::V,
+    product: L::V,
+}
+
+/// `log(1 + exp(-y z))`.
+#[derive(Clone, Copy)]
+pub(crate) struct Logistic;
+
+impl Loss for Logistic {
+    const CURVATURE_AT_ZERO: f64 = 0.25;
+
+    #[inline(always)]
+    fn four<L: Lanes>(l: L, y: L::V, z: L::V, sums: &mut Sums<L>) -> (L::V, L::V) {
+        let (zero, one) = (l.splat(0.0), l.splat(1.0));
+        let margin = l.mul(y, z);
+        // A padding row has y = 0: it drops out of everything.
+        let e = l.mul(l.mul(y, y), exp(l, l.sub(zero, l.abs(margin))));
+        let one_e = l.add(one, e);
+        let inverse = l.div(one, one_e);
+        // The logarithm of a product is cheaper than a sum of logarithms.
+        sums.product = l.mul(sums.product, one_e);
+        sums.plain = l.add(sums.plain, l.max(zero, l.sub(zero, margin)));
+        let miss = l.if_less(zero, margin, l.mul(e, inverse), inverse);
+        (l.mul(y, l.sub(zero, miss)), l.mul(e, l.mul(inverse, inverse)))
+    }
+}
+
+/// `max(0, 1 - y z)^2`.
+#[derive(Clone, Copy)]
+pub(crate) struct SquaredHinge;
+
+impl Loss for SquaredHinge {
+    const CURVATURE_AT_ZERO: f64 = 2.0;
+
+    #[inline(always)]
+    fn four<L: Lanes>(l: L, y: L::V, z: L::V, sums: &mut Sums<L>) -> (L::V, L::V) {
+        let (zero, two) = (l.splat(0.0), l.splat(2.0));
+        let miss = l.mul(l.mul(y, y), l.max(zero, l.fnma(y, z, l.splat(1.0))));
+        sums.plain = l.fma(miss, miss, sums.plain);
+        (l.mul(l.sub(zero, two), l.mul(y, miss)), l.if_less(zero, miss, two, zero))
+    }
+}
+
 /// Loss of some rows; adds to the gradient and sets the curvatures.
-struct LogisticPass<'a> {
+struct LossPass<'a, F> {
+    loss: PhantomData<F>,
     rows: &'a [Quad],
     v: &'a [Quad],
     y: &'a [Quad],
@@ -63,37 +121,28 @@ struct LogisticPass<'a> {
     curvature: &'a mut [Quad],
 }
 
-impl Kernel for LogisticPass<'_> {
+impl<F: Loss> Kernel for LossPass<'_, F> {
     type Output = f64;
 
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> f64 {
-        let (zero, one, c) = (l.splat(0.0), l.splat(1.0), l.splat(self.c));
-        let mut hinge = zero;
-        // log(1 + e) is summed as the logarithm of a product, taken before it can overflow.
-        let (mut product, mut logs) = (one, 0.0);
+        let c = l.splat(self.c);
+        let mut sums = Sums { plain: l.splat(0.0), product: l.splat(1.0) };
+        let mut logs = 0.0;
         let blocks = self.rows.chunks_exact(WIDTH * self.v.len());
         for (b, (rows, y)) in blocks.zip(self.y).enumerate() {
-            let y = l.load(y);
             let z = four_dots(l, rows, self.v);
-            let margin = l.mul(y, z);
-            // A padding row has y = 0: it drops out of everything.
-            let e = l.mul(l.mul(y, y), exp(l, l.sub(zero, l.abs(margin))));
-            let one_e = l.add(one, e);
-            let inverse = l.div(one, one_e);
-            product = l.mul(product, one_e);
-            hinge = l.add(hinge, l.max(zero, l.sub(zero, margin)));
-            let miss = l.if_less(zero, margin, l.mul(e, inverse), inverse);
-            let residual = l.store(l.mul(c, l.mul(y, l.sub(zero, miss))));
-            self.curvature[b] = l.store(l.mul(c, l.mul(e, l.mul(inverse, inverse))));
-            add_four(l, rows, residual, self.gradient);
+            let (first, second) = F::four(l, l.load(y), z, &mut sums);
+            self.curvature[b] = l.store(l.mul(c, second));
+            add_four(l, rows, l.store(l.mul(c, first)), self.gradient);
+            // Factors are at most 2: the logarithm is taken before the product can overflow.
             if b % 512 == 511 {
-                logs += l.store(product).iter().map(|p| p.ln()).sum::<f64>();
-                product = one;
+                logs += l.store(sums.product).iter().map(|p| p.ln()).sum::<f64>();
+                sums.product = l.splat(1.0);
             }
         }
-        logs += l.store(product).iter().map(|p| p.ln()).sum::<f64>();
-        self.c * (logs + sum(l, hinge))
+        logs += l.store(sums.product).iter().map(|p| p.ln()).sum::<f64>();
+        self.c * (logs + sum(l, sums.plain))
     }
 }
 
