@@ -7,6 +7,7 @@ mod error;
 mod labels;
 mod metafeature;
 mod metric;
+mod nearest;
 mod raw;
 mod read;
 mod schema;
@@ -24,6 +25,6 @@ pub use raw::{Cells, RawColumn, RawTable};
 pub use read::{CancelCheck, DEFAULT_MISSING, Format, ReadOptions, Source, read};
 pub use schema::{
     Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reason,
-    Report, Schema, SchemaError, SchemaOptions, Target, Values,
+    Report, Schema, SchemaError, SchemaOptions, Target, Values, written_instant,
 };
 pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};

@@ -1,5 +1,7 @@
 //! Which cells of a text format stand for a missing value.
 
+use super::ReadOptions;
+
 /// What stands for a missing value in CSV when the user says nothing, besides the empty cell.
 pub const DEFAULT_MISSING: [&str; 5] = ["NA", "NaN", "null", "None", "?"];
 
@@ -14,9 +16,14 @@ impl MissingTokens {
         Self { tokens: tokens.iter().map(bytes).collect() }
     }
 
-    /// The user's tokens, or else the format's.
-    pub(super) fn choose(asked: Option<&[String]>, format: &[&str]) -> Self {
-        asked.map_or_else(|| Self::new(format), Self::new)
+    /// The user's tokens, or else the format's; with those that the user adds.
+    pub(super) fn choose(options: &ReadOptions, format: &[&str]) -> Self {
+        let mut chosen = match &options.missing {
+            Some(asked) => Self::new(asked),
+            None => Self::new(format),
+        };
+        chosen.tokens.extend(Self::new(&options.also_missing).tokens);
+        chosen
     }
 
     /// Whether the cell stands for a missing value.

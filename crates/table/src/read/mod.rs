@@ -68,6 +68,8 @@ pub struct ReadOptions {
     /// [`DEFAULT_MISSING`] for CSV, `?` for ARFF and nothing for the typed formats, which have their own
     /// nulls.
     pub missing: Option<Vec<String>>,
+    /// Cells that stand for a missing value as well.
+    pub also_missing: Vec<String>,
     /// The delimiter of a CSV file.
     pub delimiter: Option<u8>,
     /// Whether the first row of a CSV file holds the names.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::TableError;
+use crate::nearest::nearest;
 
 /// Refuses two columns of one name.
 pub(super) fn check_names(names: &[String], file: &str) -> Result<(), TableError> {
@@ -30,7 +31,6 @@ pub(super) fn forced_columns(
 }
 
 fn no_such_column(file: &str, column: &str, names: &[String]) -> TableError {
-    let plain = |s: &str| s.trim().to_lowercase();
-    let similar = names.iter().find(|name| plain(name) == plain(column)).cloned();
+    let similar = nearest(column, names.iter().map(String::as_str)).map(str::to_owned);
     TableError::NoSuchColumn { file: file.to_owned(), column: column.to_owned(), similar }
 }

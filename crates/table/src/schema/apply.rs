@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::assemble::{check_finite, number_of};
 use super::levels::Matched;
+use super::overrides::{check_finite, number_of};
 use super::{Input, Kind, Levels, Mismatch, Schema, SchemaError};
 use crate::{Cells, Column, MISSING_CODE, RawColumn, RawTable};
 
@@ -173,7 +173,7 @@ fn as_instants(cells: Cells) -> Result<Vec<f64>, String> {
 /// A column without values can stand for any.
 fn none_present(seconds: &[f64]) -> Result<Vec<f64>, String> {
     match seconds.iter().find(|s| !s.is_nan()) {
-        Some(&s) => Err(format!("dates such as {}", super::dates::written(s))),
+        Some(&s) => Err(format!("dates such as {}", super::dates::written_instant(s))),
         None => Ok(seconds.to_vec()),
     }
 }

@@ -1,12 +1,12 @@
 //! From a table that was read to a dataset: which columns are features, of which kind, and which are not.
 
-use super::dates::{varying_parts, written};
-use super::levels::{Coded, count, levels_of_numbers, levels_of_text, merge_rare, parse_number};
-use super::nearest::nearest;
+use super::dates::{varying_parts, written_instant};
+use super::levels::{Coded, count, levels_of_text, merge_rare, parse_number};
+use super::overrides::{check_finite, check_names, overridden};
 use super::report::{ColumnReport, Report};
 use super::target::{Classified, classify};
 use super::{Input, Kind, LeftOut, Levels, Reason, Schema, SchemaError, SchemaOptions};
-use crate::{Cells, Column, Labels, MISSING_CODE, RawColumn, RawTable};
+use crate::{Cells, Column, Labels, RawColumn, RawTable};
 
 /// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
 const MANY_TEXTS: usize = 50;
@@ -45,6 +45,9 @@ pub(crate) fn assemble(
     for column in table.columns {
         let RawColumn { name, cells } = overridden(column, options)?;
         let mut seen = ColumnReport::of(&name, &cells);
+        if !options.categorical.contains(&name) && !options.exclude.contains(&name) {
+            report.warnings.extend(stray_text(&name, &cells));
+        }
         match feature(&name, cells, rows, options, &mut report.notes) {
             Ok((kind, features)) => {
                 columns.extend(features);
@@ -58,6 +61,9 @@ pub(crate) fn assemble(
         report.columns.push(seen);
     }
     note_possible_codes(&mut report);
+    if columns.is_empty() {
+        report.warnings.push("no column is left to learn from".to_owned());
+    }
     let mut labels = None;
     if let Some(classified) = classified {
         report_target(&classified, &mut report);
@@ -65,113 +71,6 @@ pub(crate) fn assemble(
         labels = Some(classified.labels);
     }
     Ok(Assembled { schema, columns, labels, report })
-}
-
-/// Every name that the user gave must be a column's.
-fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(), SchemaError> {
-    let names = || table.columns.iter().map(|column| column.name.as_str());
-    let target = options.target.as_slice();
-    let given = [
-        ("target", target),
-        ("exclude", &options.exclude),
-        ("categorical", &options.categorical),
-        ("numeric", &options.numeric),
-    ];
-    for (option, column) in
-        given.iter().flat_map(|(o, columns)| columns.iter().map(move |c| (*o, c)))
-    {
-        if !names().any(|name| name == column) {
-            return Err(SchemaError::UnknownColumn {
-                column: column.clone(),
-                option,
-                similar: nearest(column, names()).map(str::to_owned),
-                columns: names().map(str::to_owned).collect(),
-            });
-        }
-    }
-    let apart = [(0, 1), (0, 3), (2, 3)];
-    for (first, second) in apart.map(|(a, b)| (given[a], given[b])) {
-        if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
-            let (column, first, second) = (column.clone(), first.0, second.0);
-            return Err(SchemaError::Contradiction { column, first, second });
-        }
-    }
-    Ok(())
-}
-
-/// The column as the user says it is; as read, where the user says nothing.
-fn overridden(column: RawColumn, options: &SchemaOptions) -> Result<RawColumn, SchemaError> {
-    if options.exclude.contains(&column.name) {
-        return Ok(column);
-    }
-    if options.numeric.contains(&column.name) {
-        return numbers_of(column);
-    }
-    check_finite(&column)?;
-    let RawColumn { name, cells } = column;
-    let cells = match cells {
-        Cells::Numbers { values, .. } if options.categorical.contains(&name) => {
-            let (dictionary, codes) = levels_of_numbers(&values);
-            Cells::Text { codes, dictionary }
-        }
-        // A date that is told to be a category: each instant is one.
-        Cells::Instants { seconds } if options.categorical.contains(&name) => {
-            let (order, codes) = levels_of_numbers(&seconds);
-            let date = |s: String| parse_number(&s).map_or(s, written);
-            Cells::Text { codes, dictionary: order.into_iter().map(date).collect() }
-        }
-        as_read => as_read,
-    };
-    Ok(RawColumn { name, cells })
-}
-
-/// Categories that the user says are numbers.
-fn numbers_of(column: RawColumn) -> Result<RawColumn, SchemaError> {
-    let RawColumn { name, cells } = column;
-    let (codes, texts) = match cells {
-        Cells::Text { codes, dictionary } => (codes, dictionary),
-        Cells::Nominal { codes, levels } => (codes, levels),
-        Cells::Numbers { .. } => return Ok(RawColumn { name, cells }),
-        // Seconds are numbers already, if odd ones.
-        Cells::Instants { seconds: values } => {
-            return Ok(RawColumn { name, cells: Cells::Numbers { values, integers: false } });
-        }
-    };
-    let parsed: Vec<Option<f64>> = texts.iter().map(|text| number_of(text)).collect();
-    let mut values = Vec::with_capacity(codes.len());
-    for (row, &code) in codes.iter().enumerate() {
-        values.push(match code {
-            MISSING_CODE => f64::NAN,
-            _ => parsed[code as usize].ok_or_else(|| SchemaError::NotANumber {
-                column: name.clone(),
-                row: row + 1,
-                value: texts[code as usize].clone(),
-            })?,
-        });
-    }
-    let integers = values.iter().all(|v| v.is_nan() || v.fract() == 0.0);
-    Ok(RawColumn { name, cells: Cells::Numbers { values, integers } })
-}
-
-/// A number, or a boolean as 0 or 1.
-pub(super) fn number_of(text: &str) -> Option<f64> {
-    match text {
-        "false" => Some(0.0),
-        "true" => Some(1.0),
-        _ => parse_number(text),
-    }
-}
-
-pub(super) fn check_finite(column: &RawColumn) -> Result<(), SchemaError> {
-    let Cells::Numbers { values, .. } = &column.cells else { return Ok(()) };
-    match values.iter().position(|v| v.is_infinite()) {
-        None => Ok(()),
-        Some(at) => Err(SchemaError::NotFinite {
-            column: column.name.clone(),
-            row: at + 1,
-            value: values[at].to_string(),
-        }),
-    }
 }
 
 /// What a column is to training, with its features; or why it is nothing to it.
@@ -216,6 +115,27 @@ fn feature(
     })
 }
 
+/// A text column most of whose cells are numbers is often one of numbers with a slip in it.
+fn stray_text(name: &str, cells: &Cells) -> Option<String> {
+    let Cells::Text { codes, dictionary } = cells else { return None };
+    let is_number: Vec<bool> = dictionary.iter().map(|t| parse_number(t).is_some()).collect();
+    let counts = count(codes, dictionary.len());
+    let n_present: usize = counts.iter().sum();
+    let n_numbers: usize =
+        counts.iter().zip(&is_number).filter(|(_, is)| **is).map(|(n, _)| n).sum();
+    let stray = |&code: &u32| is_number.get(code as usize) == Some(&false);
+    if 2 * n_numbers <= n_present {
+        return None;
+    }
+    let row = codes.iter().position(stray)?;
+    Some(format!(
+        "column {name:?} is taken as text: {n_numbers} of its {n_present} cells are numbers, but not {:?} \
+         (row {}); correct it, or name the signs for missing cells with --missing",
+        dictionary[codes[row] as usize],
+        row + 1
+    ))
+}
+
 fn categorical(levels: Levels, codes: Vec<u32>) -> (Kind, Vec<Column>) {
     let n_levels = levels.len() as u32;
     (Kind::Categorical(levels), vec![Column::Categorical { codes, n_levels }])
@@ -226,7 +146,7 @@ fn categorical(levels: Levels, codes: Vec<u32>) -> (Kind, Vec<Column>) {
 fn nothing_to_learn(cells: &Cells, is_told_categorical: bool) -> Option<Reason> {
     match cells {
         Cells::Numbers { values, .. } => nothing_in_numbers(values, |v| v.to_string()),
-        Cells::Instants { seconds } => nothing_in_numbers(seconds, written),
+        Cells::Instants { seconds } => nothing_in_numbers(seconds, written_instant),
         Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
             let counts = count(codes, texts.len());
             let n_present: usize = counts.iter().sum();

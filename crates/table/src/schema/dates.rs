@@ -80,10 +80,11 @@ pub(super) fn varying_parts(seconds: &[f64]) -> Vec<DatePart> {
     DatePart::ALL.into_iter().filter(varies).collect()
 }
 
-/// How people write an instant: the time only where there is one.
-pub(super) fn written(seconds: f64) -> String {
+/// An instant (seconds since the start of 1970) as people write it: the time only where there is one.
+pub fn written_instant(seconds: f64) -> String {
     match instant(seconds) {
         Some(at) if seconds.rem_euclid(86_400.0) == 0.0 => at.format("%Y-%m-%d").to_string(),
+        Some(at) if at.second() == 0 => at.format("%Y-%m-%d %H:%M").to_string(),
         Some(at) => at.format("%Y-%m-%d %H:%M:%S").to_string(),
         None => format!("{seconds} s"),
     }
@@ -108,7 +109,7 @@ mod tests {
         let parts = DatePart::ALL.map(of);
         assert_eq!(parts[..6], [2024., 2., 29., 4., 13., 45.]);
         assert!((parts[6] - 19_782.573_032_407).abs() < 1e-6);
-        assert_eq!(written(LEAP), "2024-02-29 13:45:10");
+        assert_eq!(written_instant(LEAP), "2024-02-29 13:45:10");
     }
 
     #[test]
@@ -116,7 +117,8 @@ mod tests {
         // 1969-12-31T23:00:00Z, a Wednesday.
         let of = |part: DatePart| part.of(&[-3600.0])[0];
         assert_eq!([DatePart::Year, DatePart::Weekday, DatePart::Hour].map(of), [1969., 3., 23.]);
-        assert_eq!(written(-86_400.0), "1969-12-31");
+        assert_eq!(written_instant(-86_400.0), "1969-12-31");
+        assert_eq!(written_instant(-3600.0), "1969-12-31 23:00");
     }
 
     #[test]

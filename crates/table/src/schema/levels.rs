@@ -99,7 +99,9 @@ impl Levels {
                 values.iter().map(translate).collect()
             }
             Cells::Instants { seconds } => match seconds.iter().find(|s| !s.is_nan()) {
-                Some(&s) => return Err(format!("dates such as {}", super::dates::written(s))),
+                Some(&s) => {
+                    return Err(format!("dates such as {}", super::dates::written_instant(s)));
+                }
                 None => vec![MISSING_CODE; seconds.len()],
             },
         };

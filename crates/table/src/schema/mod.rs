@@ -10,7 +10,7 @@ mod assemble;
 mod dates;
 mod error;
 mod levels;
-mod nearest;
+mod overrides;
 mod report;
 mod target;
 
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use apply::Applied;
 pub(crate) use assemble::{Assembled, assemble};
-pub use dates::DatePart;
+pub use dates::{DatePart, written_instant};
 pub use error::{Mismatch, SchemaError};
 pub use levels::{Levels, OTHER_LEVEL};
 pub use report::{ColumnReport, Report, Values};
@@ -161,7 +161,8 @@ impl Schema {
     }
 
     /// The columns that hold categories, for [`ReadOptions::categorical`](crate::ReadOptions): read as
-    /// text, a code such as `007` keeps its zeros.
+    /// text, a code such as `007` keeps its zeros. (The reader refuses a list that names a column which
+    /// the table lacks; [`Schema::apply`] on the table read without the list names all that are lacking.)
     pub fn categorical_columns(&self) -> Vec<String> {
         let is_categorical = |input: &&Input| matches!(input.kind, Kind::Categorical(_));
         self.inputs.iter().filter(is_categorical).map(|input| input.name.clone()).collect()

@@ -246,3 +246,17 @@ fn a_schema_survives_json() {
     let json = serde_json::to_string(&schema).unwrap();
     assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
 }
+
+#[test]
+fn a_word_among_few_numbers_is_pointed_out() {
+    let csv = "age,y\n31,a\n18,b\nthirty,a\n18,b\n31,a\n";
+    let (_, report) = Dataset::from_table(table(csv), &target("y")).unwrap();
+    assert_eq!(
+        report.warnings[0],
+        "column \"age\" is taken as text: 4 of its 5 cells are numbers, but not \"thirty\" (row 3); \
+         correct it, or name the signs for missing cells with --missing"
+    );
+    let options = SchemaOptions { categorical: strings(&["age"]), ..target("y") };
+    let (_, report) = Dataset::from_table(table(csv), &options).unwrap();
+    assert!(!report.warnings.iter().any(|w| w.contains("age")), "{:?}", report.warnings);
+}

@@ -31,7 +31,7 @@ pub(super) fn read(
     let forced = forced_columns(&names, &options.categorical, file)?;
     // The question mark is the format's own sign and counts only where it is not quoted; other tokens
     // are the user's wish.
-    let missing = MissingTokens::choose(options.missing.as_deref(), &[]);
+    let missing = MissingTokens::choose(options, &[]);
     let attributes = header.attributes.into_iter().zip(forced);
     let mut builders: Vec<Builder> =
         attributes.map(|(attribute, forced)| Builder::new(attribute.kind, forced)).collect();

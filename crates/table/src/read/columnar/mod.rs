@@ -96,9 +96,10 @@ impl Collector<'_> {
             let (file, compressed) = (self.file.to_owned(), self.size);
             return Err(TableError::TooLarge { file, compressed, limit: self.budget * 8 });
         }
-        let missing = MissingTokens::choose(self.options.missing.as_deref(), &[]);
+        let missing = MissingTokens::choose(self.options, &[]);
         // Text is compared with the user's tokens only: a typed format has nulls of its own.
-        let missing = self.options.missing.is_some().then_some(&missing);
+        let has_tokens = self.options.missing.is_some() || !self.options.also_missing.is_empty();
+        let missing = has_tokens.then_some(&missing);
         for ((name, builder), array) in self.columns.iter_mut().zip(batch.columns()) {
             builder
                 .append(array, missing)

@@ -33,7 +33,7 @@ pub(super) fn read(
     notes: &mut Vec<String>,
 ) -> Result<RawTable, TableError> {
     let data = text.as_bytes();
-    let missing = MissingTokens::choose(options.missing.as_deref(), &DEFAULT_MISSING);
+    let missing = MissingTokens::choose(options, &DEFAULT_MISSING);
     let dialect = Dialect::detect(data, file, options, &missing)?;
     notes.extend(dialect.notes());
     let names = dialect.names(data);

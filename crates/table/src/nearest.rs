@@ -1,14 +1,16 @@
 //! The name somebody may have meant.
 
-/// The candidate spelled most like `name`, if any is close: at most a third of its letters differ.
+/// The candidate spelled most like `name`, if any is close: at most a third of the letters differ, besides
+/// case and punctuation.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let wanted = folded(name);
-    let allowed = (wanted.len() / 3).max(1);
+    let allowed = wanted.len() / 3;
     candidates
         .into_iter()
+        .filter(|candidate| !folded(candidate).is_empty())
         .map(|candidate| (distance(&wanted, &folded(candidate)), candidate))
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
@@ -51,7 +53,8 @@ mod tests {
         assert_eq!(of("sepceis"), Some("species"));
         assert_eq!(of("sepal-width"), Some("sepal_width"));
         assert_eq!(of("SepalLength"), Some("sepal length"));
-        assert_eq!(of("ix"), Some("id"));
+        assert_eq!(of("ID"), Some("id"));
+        assert_eq!(of("ix"), None);
         assert_eq!(of("price"), None);
         assert_eq!(of(""), None);
     }

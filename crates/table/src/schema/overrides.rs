@@ -1,0 +1,117 @@
+//! The user's word on the columns, which comes before anything that is inferred.
+
+use super::dates::written_instant;
+use super::levels::{levels_of_numbers, parse_number};
+use super::{SchemaError, SchemaOptions};
+use crate::nearest::nearest;
+use crate::{Cells, MISSING_CODE, RawColumn, RawTable};
+
+/// Every name that the user gave must be a column's.
+pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(), SchemaError> {
+    let names = || table.columns.iter().map(|column| column.name.as_str());
+    let target = options.target.as_slice();
+    let given = [
+        ("target", target),
+        ("exclude", &options.exclude),
+        ("categorical", &options.categorical),
+        ("numeric", &options.numeric),
+    ];
+    for (option, column) in
+        given.iter().flat_map(|(o, columns)| columns.iter().map(move |c| (*o, c)))
+    {
+        if !names().any(|name| name == column) {
+            return Err(SchemaError::UnknownColumn {
+                column: column.clone(),
+                option,
+                similar: nearest(column, names()).map(str::to_owned),
+                columns: names().map(str::to_owned).collect(),
+            });
+        }
+    }
+    let apart = [(0, 1), (0, 3), (2, 3)];
+    for (first, second) in apart.map(|(a, b)| (given[a], given[b])) {
+        if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
+            let (column, first, second) = (column.clone(), first.0, second.0);
+            return Err(SchemaError::Contradiction { column, first, second });
+        }
+    }
+    Ok(())
+}
+
+/// The column as the user says it is; as read, where the user says nothing.
+pub(super) fn overridden(
+    column: RawColumn,
+    options: &SchemaOptions,
+) -> Result<RawColumn, SchemaError> {
+    if options.exclude.contains(&column.name) {
+        return Ok(column);
+    }
+    if options.numeric.contains(&column.name) {
+        return numbers_of(column);
+    }
+    check_finite(&column)?;
+    let RawColumn { name, cells } = column;
+    let cells = match cells {
+        Cells::Numbers { values, .. } if options.categorical.contains(&name) => {
+            let (dictionary, codes) = levels_of_numbers(&values);
+            Cells::Text { codes, dictionary }
+        }
+        // A date that is told to be a category: each instant is one.
+        Cells::Instants { seconds } if options.categorical.contains(&name) => {
+            let (order, codes) = levels_of_numbers(&seconds);
+            let date = |s: String| parse_number(&s).map_or(s, written_instant);
+            Cells::Text { codes, dictionary: order.into_iter().map(date).collect() }
+        }
+        as_read => as_read,
+    };
+    Ok(RawColumn { name, cells })
+}
+
+/// Categories that the user says are numbers.
+fn numbers_of(column: RawColumn) -> Result<RawColumn, SchemaError> {
+    let RawColumn { name, cells } = column;
+    let (codes, texts) = match cells {
+        Cells::Text { codes, dictionary } => (codes, dictionary),
+        Cells::Nominal { codes, levels } => (codes, levels),
+        Cells::Numbers { .. } => return Ok(RawColumn { name, cells }),
+        // Seconds are numbers already, if odd ones.
+        Cells::Instants { seconds: values } => {
+            return Ok(RawColumn { name, cells: Cells::Numbers { values, integers: false } });
+        }
+    };
+    let parsed: Vec<Option<f64>> = texts.iter().map(|text| number_of(text)).collect();
+    let mut values = Vec::with_capacity(codes.len());
+    for (row, &code) in codes.iter().enumerate() {
+        values.push(match code {
+            MISSING_CODE => f64::NAN,
+            _ => parsed[code as usize].ok_or_else(|| SchemaError::NotANumber {
+                column: name.clone(),
+                row: row + 1,
+                value: texts[code as usize].clone(),
+            })?,
+        });
+    }
+    let integers = values.iter().all(|v| v.is_nan() || v.fract() == 0.0);
+    Ok(RawColumn { name, cells: Cells::Numbers { values, integers } })
+}
+
+/// A number, or a boolean as 0 or 1.
+pub(super) fn number_of(text: &str) -> Option<f64> {
+    match text {
+        "false" => Some(0.0),
+        "true" => Some(1.0),
+        _ => parse_number(text),
+    }
+}
+
+pub(super) fn check_finite(column: &RawColumn) -> Result<(), SchemaError> {
+    let Cells::Numbers { values, .. } = &column.cells else { return Ok(()) };
+    match values.iter().position(|v| v.is_infinite()) {
+        None => Ok(()),
+        Some(at) => Err(SchemaError::NotFinite {
+            column: column.name.clone(),
+            row: at + 1,
+            value: values[at].to_string(),
+        }),
+    }
+}
