@@ -1,5 +1,7 @@
 //! The project's own chores.
 
+mod bench;
+mod fuzz;
 mod golden;
 mod published;
 mod python;
@@ -26,6 +28,13 @@ enum Chore {
     Ci,
     /// Record scikit-learn 1.1.3's answers anew in crates/learn/tests/golden.
     Golden,
+    /// Time something next to its peers.
+    Bench {
+        /// What to time.
+        what: bench::What,
+    },
+    /// Feed damaged tables to the readers.
+    Fuzz(fuzz::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
     Reference(reference::Options),
 }
@@ -35,6 +44,8 @@ fn main() -> ExitCode {
         Chore::Test => tests::test(),
         Chore::Ci => tests::ci(),
         Chore::Golden => golden::run(),
+        Chore::Bench { what } => bench::bench(what),
+        Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Reference(options) => reference::run(&options),
     };
     match result {

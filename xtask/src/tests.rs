@@ -22,6 +22,8 @@ pub(crate) fn ci() -> Result<(), String> {
 /// Every test: Rust's, then Python's.
 pub(crate) fn test() -> Result<(), String> {
     run(Command::new("cargo").args(["test", "--release", "--workspace"]))?;
+    // The Python tests run programs among them.
+    run(Command::new("cargo").args(["build", "--release", "--workspace", "--examples"]))?;
     let python = python::environment("tests")?;
     run(Command::new(python)
         .args(["-m", "pytest", "-q", "tests/python"])

@@ -13,10 +13,10 @@ use crate::TableError;
 const CHUNK: usize = 1 << 20;
 
 /// A compressed file may always grow to this size …
-const ALWAYS_ALLOWED: usize = 1 << 30;
+const ALWAYS_ALLOWED: usize = 1 << 28;
 
 /// … and beyond it to this many times its own size. Text tables compress 3 to 30 times; a file that
-/// grows a hundredfold to over a gigabyte was made to fill the memory.
+/// grows a hundredfold to a quarter of a gigabyte was made to fill the memory.
 const MOST_EXPANSION: usize = 100;
 
 /// All bytes of the source, as stored.
@@ -54,6 +54,15 @@ pub(super) fn decompress<'a>(
     cancel: &CancelCheck,
 ) -> Result<(Cow<'a, [u8]>, Option<&'static str>), TableError> {
     let limit = ALWAYS_ALLOWED.max(stored.len().saturating_mul(MOST_EXPANSION));
+    decompress_within(limit, stored, file, cancel)
+}
+
+fn decompress_within<'a>(
+    limit: usize,
+    stored: Cow<'a, [u8]>,
+    file: &str,
+    cancel: &CancelCheck,
+) -> Result<(Cow<'a, [u8]>, Option<&'static str>), TableError> {
     let compressed = stored.len();
     let (format, result) = if stored.starts_with(&[0x1f, 0x8b]) {
         ("gzip", read_all(&mut MultiGzDecoder::new(&*stored), 4 * compressed, limit, cancel))
@@ -121,5 +130,40 @@ fn io_error(file: &str, source: io::Error) -> TableError {
         io::ErrorKind::PermissionDenied => TableError::PermissionDenied { file },
         io::ErrorKind::IsADirectory => TableError::IsDirectory { file },
         _ => TableError::Io { file, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn what_grows_beyond_the_limit_is_refused_while_it_grows() {
+        let zeros = vec![b'0'; 5 << 20];
+        for stored in [gzip(&zeros), zstd::encode_all(&*zeros, 1).unwrap()] {
+            let compressed = stored.len();
+            let cancel = CancelCheck::never();
+            let err = decompress_within(2 << 20, stored.into(), "t.csv.gz", &cancel).unwrap_err();
+            assert_eq!(
+                err.to_string(),
+                format!("t.csv.gz grows beyond 2097152 bytes when decompressed, from {compressed}")
+            );
+        }
+    }
+
+    #[test]
+    fn decompression_can_be_stopped() {
+        let stored = gzip(&[b'x'; 100]);
+        let cancel = CancelCheck::new(|| true);
+        let err = decompress(stored.into(), "t.csv.gz", &cancel).unwrap_err();
+        assert!(matches!(err, TableError::Cancelled));
     }
 }

@@ -17,11 +17,19 @@ use crate::{RawColumn, RawTable, TableError};
 
 use column::Builder;
 
-/// A file may always hold this many cells …
-const ALWAYS_ALLOWED: usize = 1 << 28;
+/// A file may always grow to this many bytes …
+const ALWAYS_ALLOWED: usize = 1 << 31;
 
-/// … and beyond it this many per byte: a few bytes can declare any number of equal cells.
-const MOST_CELLS_PER_BYTE: usize = 100;
+/// … and beyond it to this many times its size: a few bytes can declare any number of equal cells.
+const MOST_EXPANSION: usize = 800;
+
+/// What a number takes.
+const CELL_BYTES: usize = 8;
+
+/// The most bytes that a file of some size may grow to.
+fn byte_limit(size: usize) -> usize {
+    ALWAYS_ALLOWED.max(size.saturating_mul(MOST_EXPANSION))
+}
 
 /// Reads a Parquet or Arrow file; whatever had to be decided goes into the notes.
 pub(super) fn read(
@@ -32,7 +40,7 @@ pub(super) fn read(
     cancel: &CancelCheck,
     notes: &mut Vec<String>,
 ) -> Result<RawTable, TableError> {
-    let budget = ALWAYS_ALLOWED.max(bytes.len().saturating_mul(MOST_CELLS_PER_BYTE));
+    let budget = byte_limit(bytes.len()) / CELL_BYTES;
     let mut collector = Collector {
         file,
         options,
@@ -94,7 +102,7 @@ impl Collector<'_> {
         let n_rows = self.n_rows.saturating_add(batch.num_rows());
         if n_rows.saturating_mul(self.columns.len()) > self.budget {
             let (file, compressed) = (self.file.to_owned(), self.size);
-            return Err(TableError::TooLarge { file, compressed, limit: self.budget * 8 });
+            return Err(TableError::TooLarge { file, compressed, limit: self.budget * CELL_BYTES });
         }
         let missing = MissingTokens::choose(self.options, &[]);
         // Text is compared with the user's tokens only: a typed format has nulls of its own.

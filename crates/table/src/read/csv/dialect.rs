@@ -71,6 +71,22 @@ impl Dialect {
         Ok(dialect)
     }
 
+    /// A dialect without surprises whose rows begin at `body`.
+    #[cfg(test)]
+    pub(super) fn plain(delimiter: u8, body: usize) -> Self {
+        Self {
+            delimiter,
+            newline: b'\n',
+            skip_space: false,
+            decimal: b'.',
+            has_header: true,
+            header_was_asked: false,
+            n_columns: 0,
+            header_start: 0,
+            body,
+        }
+    }
+
     /// What the user should know was decided.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -104,8 +120,8 @@ impl Dialect {
             return (0..self.n_columns).map(position).collect();
         }
         let header = sample::first_row(&data[self.header_start..], self.delimiter, self.newline);
-        let name = |(i, raw): (usize, &Cow<'_, [u8]>)| {
-            let name = String::from_utf8_lossy(self.strip(raw)).into_owned();
+        let name = |(i, raw): (usize, &&[u8])| {
+            let name = String::from_utf8_lossy(&self.text(raw)).into_owned();
             if name.trim().is_empty() { position(i) } else { name }
         };
         header.cells.iter().enumerate().map(name).collect()
@@ -129,10 +145,10 @@ impl Dialect {
 
     /// Decimal commas: some cell is a number only with them, and none only without.
     fn commas_are_decimal(&self, rows: &[SampleRow<'_>]) -> bool {
-        let cells = || rows.iter().flat_map(|row| &row.cells);
+        let cells = || rows.iter().flat_map(|row| &row.cells).map(|raw| self.text(raw));
         let reads = |cell: &[u8], decimal: u8| number::parse(cell, decimal).is_some();
-        cells().any(|c| reads(c, b',') && !reads(c, b'.'))
-            && !cells().any(|c| reads(c, b'.') && !reads(c, b','))
+        cells().any(|c| reads(&c, b',') && !reads(&c, b'.'))
+            && !cells().any(|c| reads(&c, b'.') && !reads(&c, b','))
     }
 
     /// The first row holds names unless it looks like the rows below: every column of numbers or dates
@@ -146,18 +162,18 @@ impl Dialect {
             let mut below = rest
                 .iter()
                 .filter_map(|row| row.cells.get(column))
-                .map(|cell| self.strip(cell))
+                .map(|cell| self.text(cell))
                 .filter(|cell| !missing.contains(cell))
                 .peekable();
-            if below.peek().is_none() || !below.all(typed) {
+            if below.peek().is_none() || !below.all(|cell| typed(&cell)) {
                 continue;
             }
-            let name = self.strip(name);
-            if !typed(name) && !missing.contains(name) {
+            let name = self.text(name);
+            if !typed(&name) && !missing.contains(&name) {
                 return true;
             }
-            n_typed += usize::from(typed(name));
-            counted.push(self.number(name).filter(|n| n.integer).map(|n| n.value));
+            n_typed += usize::from(typed(&name));
+            counted.push(self.number(&name).filter(|n| n.integer).map(|n| n.value));
         }
         let counts_up = counted.len() >= 2
             && counted.windows(2).all(|w| matches!(w, [Some(a), Some(b)] if *b == a + 1.0));

@@ -58,6 +58,7 @@ pub(super) struct Records<'a> {
     wanted: Wanted,
     /// Whether one space after a delimiter belongs to it.
     skip_space: bool,
+    max_row_bytes: usize,
     /// Where the next row begins.
     at: usize,
     n_rows: usize,
@@ -82,7 +83,9 @@ impl<'a> Records<'a> {
         let wanted =
             Wanted { delimiter: dialect.delimiter, newline: dialect.newline, quote: QUOTE };
         let (skip_space, at) = (dialect.skip_space, dialect.body);
-        Self { data, file, names, wanted, skip_space, at, n_rows: 0, n_blank_lines: 0 }
+        let max_row_bytes = MAX_ROW_BYTES;
+        let (n_rows, n_blank_lines) = (0, 0);
+        Self { data, file, names, wanted, skip_space, max_row_bytes, at, n_rows, n_blank_lines }
     }
 
     /// Rows passed so far.
@@ -154,7 +157,7 @@ impl<'a> Records<'a> {
                 }
             }
             window_start += WINDOW;
-            if window_start.saturating_sub(row.start) > MAX_ROW_BYTES {
+            if window_start.saturating_sub(row.start) > self.max_row_bytes {
                 return Err(self.too_long(&row));
             }
         }
@@ -215,7 +218,7 @@ impl<'a> Records<'a> {
     fn too_long(&self, row: &Row) -> TableError {
         let (row_number, line) = (self.n_rows + 1, self.line(row.start));
         let file = self.file.to_owned();
-        TableError::RowTooLong { file, row: row_number, line, limit: MAX_ROW_BYTES }
+        TableError::RowTooLong { file, row: row_number, line, limit: self.max_row_bytes }
     }
 
     fn line(&self, at: usize) -> usize {
@@ -239,5 +242,21 @@ fn window(data: &[u8], at: usize) -> [u8; WINDOW] {
             padded[..data.len() - at].copy_from_slice(&data[at..]);
             padded
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_beyond_the_limit_is_refused_before_it_ends() {
+        let data = format!("a,b\n1,2\n3,\"{}", "4\n".repeat(500));
+        let names = ["a".to_owned(), "b".to_owned()];
+        let dialect = Dialect::plain(b',', 4);
+        let mut records = Records::new(data.as_bytes(), &dialect, &names, "t.csv");
+        records.max_row_bytes = 200;
+        let err = records.next_block(&mut Block::default()).unwrap_err();
+        assert_eq!(err.to_string(), "t.csv: row 2 (line 3) is longer than 200 bytes");
     }
 }

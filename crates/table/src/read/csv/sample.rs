@@ -10,8 +10,8 @@ const MAX_BYTES: usize = 1 << 17;
 
 /// A row of the sample.
 pub(super) struct SampleRow<'a> {
-    /// Its cells, unquoted.
-    pub(super) cells: Vec<Cow<'a, [u8]>>,
+    /// Its cells as they stand in the file, quotes and all.
+    pub(super) cells: Vec<&'a [u8]>,
     /// Where the next row begins.
     pub(super) end: usize,
 }
@@ -42,7 +42,7 @@ pub(super) fn first_row(data: &[u8], delimiter: u8, newline: u8) -> SampleRow<'_
         if is_last {
             raw = raw.strip_suffix(b"\r").unwrap_or(raw);
         }
-        cells.push(if raw.first() == Some(&QUOTE) { unquote(raw) } else { Cow::Borrowed(raw) });
+        cells.push(raw);
         start = end + 1;
         if is_last {
             return SampleRow { cells, end: start.min(data.len()) };

@@ -1,2 +1,0 @@
-def test_python_is_here():
-    import pandas, pyarrow  # noqa: F401
