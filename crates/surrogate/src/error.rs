@@ -30,6 +30,16 @@ pub enum SurrogateError {
         /// The value met.
         value: f64,
     },
+    /// A time, a weight or a variance that is not above zero.
+    #[error("{what} holds {value} at position {at}, but it must be above zero")]
+    NotPositive {
+        /// Which numbers.
+        what: &'static str,
+        /// Flat position.
+        at: usize,
+        /// The value met.
+        value: f64,
+    },
     /// No entry of a slice was observed, so nothing can be said of it.
     #[error("index {index} of axis {axis} has no observed entry")]
     Unobserved {

@@ -1,0 +1,336 @@
+//! The search itself: observations in, the next action out.
+
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::bayes::Posterior;
+use crate::error::SurrogateError;
+use crate::improvement::{improvements, normal_quantile};
+use crate::search::Actions;
+use crate::search::joint::Draws;
+
+/// How a family's value comes from those of its members.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// The largest expected improvement of a member.
+    Max,
+    /// The sum of the members' expected improvements.
+    Sum,
+    /// The expected improvement of the best member, counting in how members vary together.
+    Joint,
+    /// The same below the fifth-lowest error seen, for an ensemble of five wants five good pipelines.
+    JointFifth,
+    /// The improvement of the best member in one draw from the posterior (Thompson sampling).
+    Thompson,
+}
+
+/// What a search can be told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchSettings {
+    /// How families are valued.
+    pub rule: Rule,
+    /// Seconds every action takes on top of its fits.
+    pub overhead_secs: f64,
+    /// 1 weighs improvement per second, 0 ignores cost.
+    pub cost_power: f64,
+    /// Share of each pipeline's own noise counted into the improvement it may bring.
+    pub noise_share: f64,
+    /// Seed of the draws of [`Rule::Thompson`].
+    pub seed: u64,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self {
+            rule: Rule::JointFifth,
+            overhead_secs: 0.1,
+            cost_power: 1.0,
+            noise_share: 0.0,
+            seed: 0,
+        }
+    }
+}
+
+/// A decision looks closely at no more families than this, in the order of an upper bound.
+const MOST_JOINT: usize = 400;
+
+/// How many errors an ensemble is made of, for [`Rule::JointFifth`].
+const ENSEMBLE: usize = 5;
+
+/// The state of a search on one dataset.
+pub struct Search {
+    settings: SearchSettings,
+    actions: Arc<Actions>,
+    posterior: Posterior,
+    /// Seconds of each pipeline, NaN where it cannot be run.
+    secs: Vec<f64>,
+    seen: Vec<bool>,
+    open: Vec<bool>,
+    /// Lowest scaled errors seen, ascending, at most [`ENSEMBLE`].
+    lowest: Vec<f64>,
+    draws: Draws,
+    values: Vec<f64>,
+    /// Per action: its cost in seconds (NaN where nothing fresh is left of it), and what to divide by.
+    costs: Vec<f64>,
+    weights: Vec<f64>,
+    /// Actions that are running, and the posterior that counts on them.
+    running: Vec<usize>,
+    expecting: Option<Posterior>,
+}
+
+impl Search {
+    /// A search from `posterior`, with `secs` the predicted seconds of each pipeline, `None` where it cannot be
+    /// run at all.
+    pub fn new(
+        settings: SearchSettings,
+        actions: Arc<Actions>,
+        posterior: Posterior,
+        secs: &[Option<f64>],
+    ) -> Result<Self, SurrogateError> {
+        let n = posterior.mean().len();
+        for (what, got) in
+            [("predicted runtimes", secs.len()), ("pipelines of actions", actions.n_pipelines())]
+        {
+            if got != n {
+                return Err(SurrogateError::Size { what, wanted: n, got });
+            }
+        }
+        let bad = |s: &Option<f64>| s.is_some_and(|s| !s.is_finite() || s <= 0.0);
+        if let Some(at) = secs.iter().position(bad) {
+            let value = secs[at].unwrap_or_default();
+            return Err(SurrogateError::NotPositive { what: "predicted runtimes", at, value });
+        }
+        let mut search = Self {
+            settings,
+            costs: vec![f64::NAN; actions.len()],
+            weights: vec![f64::NAN; actions.len()],
+            open: vec![true; actions.len()],
+            actions,
+            secs: secs.iter().map(|s| s.unwrap_or(f64::NAN)).collect(),
+            seen: vec![false; n],
+            lowest: Vec::new(),
+            draws: Draws::new(),
+            values: vec![0.0; n],
+            running: Vec::new(),
+            expecting: None,
+            posterior,
+        };
+        search.weigh_all();
+        Ok(search)
+    }
+
+    fn weigh_all(&mut self) {
+        (0..self.actions.len()).for_each(|action| self.weigh(action));
+    }
+
+    /// Brings an action's cost up to date.
+    fn weigh(&mut self, action: usize) {
+        let fresh = |j: usize| !self.seen[j] && !self.secs[j].is_nan();
+        let secs = self.actions.cost_secs(action, &self.secs, fresh).unwrap_or(f64::NAN);
+        self.costs[action] = secs;
+        let power = self.settings.cost_power;
+        let loaded = secs + self.settings.overhead_secs;
+        self.weights[action] = if power == 1.0 { loaded } else { loaded.powf(power) };
+    }
+
+    /// What is known so far.
+    pub fn posterior(&self) -> &Posterior {
+        &self.posterior
+    }
+
+    /// The members of an action that can be run and have not been.
+    pub fn fresh_members(&self, action: usize) -> Vec<usize> {
+        let fresh = |&j: &usize| !self.seen[j] && !self.secs[j].is_nan();
+        self.actions.members(action).iter().copied().filter(fresh).collect()
+    }
+
+    /// Replaces the predicted seconds of pipelines that can be run, as better predictions come in.
+    pub fn predict_secs(&mut self, secs: impl Fn(usize) -> f64) {
+        for (j, old) in self.secs.iter_mut().enumerate() {
+            let new = secs(j);
+            if !old.is_nan() && new.is_finite() && new > 0.0 {
+                *old = new;
+            }
+        }
+        self.weigh_all();
+    }
+
+    /// The predicted cost of an action's fresh members.
+    pub fn cost_secs(&self, action: usize) -> Option<f64> {
+        Some(self.costs[action]).filter(|secs| !secs.is_nan())
+    }
+
+    /// The action to run next within `left_secs`, or `None` where nothing fits.
+    pub fn choose(&mut self, left_secs: f64) -> Result<Option<usize>, SurrogateError> {
+        let best = self.best();
+        match self.settings.rule {
+            Rule::Thompson => self.draw_values(best)?,
+            _ => self.value_pipelines(best),
+        }
+        self.values.iter_mut().zip(&self.seen).zip(&self.secs).for_each(
+            |((value, &seen), secs)| {
+                if seen || secs.is_nan() {
+                    *value = 0.0;
+                }
+            },
+        );
+        let candidates = self.candidates(left_secs);
+        Ok(match self.settings.rule {
+            Rule::Joint | Rule::JointFifth => self.choose_jointly(candidates, best),
+            _ => argmax(candidates.iter().map(|c| (c.action, c.value / c.cost))),
+        })
+    }
+
+    /// Values from one draw; where nothing in it improves, the lowest are worth most.
+    fn draw_values(&mut self, best: f64) -> Result<(), SurrogateError> {
+        let posterior = self.expecting.as_ref().unwrap_or(&self.posterior);
+        // Keyed by how much was seen, so that the draw does not depend on how often one asks.
+        let key = (self.posterior.n_observed() as u64) << 20 | posterior.n_observed() as u64;
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.settings.seed ^ key.rotate_left(17));
+        let normals: Vec<f64> = (0..posterior.prior().rank())
+            .map(|_| normal_quantile(rng.random_range(1e-12..1.0)))
+            .collect();
+        let drawn = posterior.draw(&normals)?;
+        let runnable = |j: usize| !self.seen[j] && !self.secs[j].is_nan();
+        let lowest =
+            (0..drawn.len()).filter(|&j| runnable(j)).map(|j| drawn[j]).fold(best, f64::min);
+        let level = if lowest < best { best } else { drawn.iter().copied().fold(best, f64::max) };
+        self.values.iter_mut().zip(&drawn).for_each(|(v, d)| *v = (level - d).max(0.0));
+        Ok(())
+    }
+
+    /// The level to improve on: the lowest error seen, or before there is one the lowest expected.
+    fn best(&self) -> f64 {
+        let place = if self.settings.rule == Rule::JointFifth { ENSEMBLE } else { 1 };
+        match self.lowest.get(..place) {
+            Some(lowest) => lowest[place - 1],
+            None if !self.lowest.is_empty() => self.lowest[self.lowest.len() - 1],
+            None => {
+                let runnable = self.posterior.mean().iter().zip(&self.secs);
+                runnable.filter(|(_, s)| !s.is_nan()).map(|(m, _)| *m).fold(f64::INFINITY, f64::min)
+            }
+        }
+    }
+
+    fn value_pipelines(&mut self, best: f64) {
+        let posterior = self.expecting.as_ref().unwrap_or(&self.posterior);
+        let (mean, variance) = (posterior.mean(), posterior.variance());
+        let share = self.settings.noise_share;
+        if share > 0.0 {
+            let noisy: Vec<f64> = variance
+                .iter()
+                .zip(posterior.prior().noise())
+                .map(|(v, n)| v + share * n)
+                .collect();
+            improvements(best, mean, &noisy, &mut self.values);
+        } else {
+            improvements(best, mean, variance, &mut self.values);
+        }
+    }
+
+    /// Every open action that fits, with its value (largest or summed) and its weighed cost.
+    fn candidates(&self, left_secs: f64) -> Vec<Candidate> {
+        let summed = !matches!(self.settings.rule, Rule::Max | Rule::Thompson);
+        let mut candidates = Vec::with_capacity(self.actions.len());
+        for action in 0..self.actions.len() {
+            // Also false where nothing is left of it and the cost is NaN.
+            if !(self.open[action] && self.costs[action] <= left_secs) {
+                continue;
+            }
+            let members = self.actions.members(action);
+            let largest = members.iter().map(|&j| self.values[j]).fold(0.0, f64::max);
+            let value =
+                if summed { members.iter().map(|&j| self.values[j]).sum() } else { largest };
+            candidates.push(Candidate { action, value, largest, cost: self.weights[action] });
+        }
+        candidates
+    }
+
+    /// Joint values are dear: take candidates in the order of their upper bound, the sum, and stop when
+    /// the bound falls below the best value found.
+    fn choose_jointly(&self, mut candidates: Vec<Candidate>, best: f64) -> Option<usize> {
+        let bound = |c: &Candidate| c.value / c.cost;
+        let by_bound = |a: &Candidate, b: &Candidate| {
+            bound(b).total_cmp(&bound(a)).then(a.action.cmp(&b.action))
+        };
+        if candidates.len() > MOST_JOINT {
+            candidates.select_nth_unstable_by(MOST_JOINT - 1, by_bound);
+            candidates.truncate(MOST_JOINT);
+        }
+        candidates.sort_unstable_by(by_bound);
+        let posterior = self.expecting.as_ref().unwrap_or(&self.posterior);
+        let mut choice: Option<(usize, f64)> = None;
+        for c in &candidates {
+            if choice.is_some_and(|(_, value)| bound(c) <= value) {
+                break;
+            }
+            let members = self.fresh_members(c.action);
+            let joint = match members.len() {
+                1 => c.value,
+                _ => self
+                    .draws
+                    .improvement(posterior, &members, best)
+                    .clamp(c.largest, c.value.max(c.largest)),
+            };
+            let value = joint / c.cost;
+            if choice.is_none_or(|(_, most)| value > most) {
+                choice = Some((c.action, value));
+            }
+        }
+        choice.map(|(action, _)| action)
+    }
+
+    /// An action has been started; until its results are in, choices for other workers count on them
+    /// coming out as expected.
+    pub fn start(&mut self, action: usize) -> Result<(), SurrogateError> {
+        self.open[action] = false;
+        let members = self.fresh_members(action);
+        self.running.push(action);
+        let expecting = self.expecting.get_or_insert_with(|| self.posterior.clone());
+        expecting.expect(&members)
+    }
+
+    /// Takes in the errors an action revealed; members without one (out of time, failed) are given up.
+    pub fn record(&mut self, action: usize, errors: &[(usize, f64)]) -> Result<(), SurrogateError> {
+        let (pipelines, values): (Vec<usize>, Vec<f64>) = errors.iter().copied().unzip();
+        self.posterior.observe(&pipelines, &values)?;
+        for &(j, error) in errors {
+            self.seen[j] = true;
+            self.lowest.push(self.posterior.scale().of(error));
+        }
+        self.lowest.sort_unstable_by(f64::total_cmp);
+        self.lowest.truncate(ENSEMBLE);
+        self.open[action] = false;
+        if self.actions.is_overlapping() {
+            self.weigh_all();
+        }
+        self.running.retain(|&a| a != action);
+        self.expecting = None;
+        if !self.running.is_empty() {
+            let mut expecting = self.posterior.clone();
+            for &other in &self.running {
+                expecting.expect(&self.fresh_members(other))?;
+            }
+            self.expecting = Some(expecting);
+        }
+        Ok(())
+    }
+}
+
+struct Candidate {
+    action: usize,
+    value: f64,
+    largest: f64,
+    cost: f64,
+}
+
+/// The first of the largest.
+fn argmax(values: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
+    let keep = |best: Option<(usize, f64)>, new: (usize, f64)| match best {
+        Some((_, value)) if value >= new.1 => best,
+        _ => Some(new),
+    };
+    values.fold(None, keep).map(|(action, _)| action)
+}

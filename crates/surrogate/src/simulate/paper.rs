@@ -1,0 +1,247 @@
+//! The paper's own policies: design, predict, exploit; once, or in rounds of doubling time targets
+//! (paper, Algorithms 2 and 3).
+
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::design::{DesignVectors, by_time};
+use crate::error::SurrogateError;
+use crate::least_squares::least_squares;
+use crate::simulate::{Policy, Step};
+
+/// How the paper's systems spend a budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rounds {
+    /// One round: this share of the budget for the design, the rest for the best-predicted pipelines.
+    Once {
+        /// Share of the budget the design may use.
+        design_share: f64,
+    },
+    /// Rounds whose time target doubles, with the published code's shares: an eighth of a round for its
+    /// design, then the best-predicted pipelines up to a quarter of what remains of it; the rank grows by
+    /// one where a round improved on the last.
+    Doubling,
+}
+
+/// Share of a round its design may use, and the longest a pipeline in it may take.
+const DESIGN_SHARE: f64 = 1.0 / 8.0;
+
+/// The first target is at least the time of this many of the fastest pipelines per rank.
+const FASTEST_PER_RANK: usize = 5;
+
+/// The paper's loop with least squares on embeddings.
+pub struct PaperLoop {
+    /// Embeddings, largest rank x pipelines, nested.
+    embeddings: Array2<f32>,
+    /// Predicted, then measured seconds; infinite where a pipeline cannot be run.
+    secs: Vec<f64>,
+    rank: usize,
+    rounds: Rounds,
+    budget_secs: f64,
+    target_secs: f64,
+    round_start_left: f64,
+    phase: Phase,
+    queue: std::collections::VecDeque<usize>,
+    seen: Vec<(usize, f64)>,
+    is_seen: Vec<bool>,
+    best_before: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// The pipeline that is best on average runs first, so that there is always an answer.
+    Baseline,
+    Design,
+    Exploit,
+    Done,
+}
+
+impl PaperLoop {
+    /// `embeddings`: the largest rank there is x pipelines, of which `rank` rows are used at first. `secs`:
+    /// predicted seconds, `None` where a pipeline cannot be run. `baseline`: a pipeline to run first.
+    pub fn new(
+        embeddings: ArrayView2<f32>,
+        rank: usize,
+        secs: &[Option<f64>],
+        budget_secs: f64,
+        rounds: Rounds,
+        baseline: Option<usize>,
+    ) -> Result<Self, SurrogateError> {
+        let (largest, n) = embeddings.dim();
+        if rank == 0 || rank > largest {
+            return Err(SurrogateError::Rank { axis: 0, rank, side: largest });
+        }
+        if secs.len() != n {
+            return Err(SurrogateError::Size {
+                what: "predicted runtimes",
+                wanted: n,
+                got: secs.len(),
+            });
+        }
+        let secs: Vec<f64> = secs.iter().map(|t| t.unwrap_or(f64::INFINITY)).collect();
+        let target_secs = match rounds {
+            Rounds::Once { .. } => budget_secs,
+            Rounds::Doubling => first_target(&secs, rank, budget_secs),
+        };
+        Ok(Self {
+            embeddings: embeddings.to_owned(),
+            rank,
+            rounds,
+            budget_secs,
+            target_secs,
+            round_start_left: budget_secs,
+            phase: if baseline.is_some() { Phase::Baseline } else { Phase::Design },
+            queue: baseline.into_iter().filter(|&j| secs[j].is_finite()).collect(),
+            seen: Vec::new(),
+            is_seen: vec![false; n],
+            best_before: f64::INFINITY,
+            secs,
+        })
+    }
+
+    /// Which pipelines may enter the design of this round, and for how long it may run.
+    fn design(&self, left_secs: f64) -> Result<Vec<usize>, SurrogateError> {
+        let (limit, longest) = match self.rounds {
+            Rounds::Once { design_share } => (design_share * self.budget_secs, f64::INFINITY),
+            Rounds::Doubling => {
+                let limit = DESIGN_SHARE * self.target_secs;
+                (limit, limit)
+            }
+        };
+        let limit = limit.min(left_secs);
+        let allowed: Vec<usize> = (0..self.secs.len())
+            .filter(|&j| self.secs[j].is_finite() && self.secs[j] <= longest)
+            .collect();
+        if allowed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let y = Array2::from_shape_fn((self.rank, allowed.len()), |(i, c)| {
+            self.embeddings[(i, allowed[c])]
+        });
+        let secs: Vec<f64> = allowed.iter().map(|&j| self.secs[j]).collect();
+        let design = by_time(&DesignVectors::new(y.view())?, &secs, limit)?;
+        Ok(design.pipelines.into_iter().map(|c| allowed[c]).filter(|&j| !self.is_seen[j]).collect())
+    }
+
+    /// All unseen pipelines, best-predicted first.
+    fn ranking(&self) -> Result<Vec<usize>, SurrogateError> {
+        let y = self.embeddings.slice_axis(Axis(0), (..self.rank).into());
+        let predicted = least_squares(y, &self.seen)?;
+        let mut order: Vec<usize> = (0..self.secs.len())
+            .filter(|&j| !self.is_seen[j] && self.secs[j].is_finite())
+            .collect();
+        order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
+        Ok(order)
+    }
+
+    /// The best-predicted pipelines whose times together stay within this round's share.
+    fn exploitation(&self, left_secs: f64) -> Result<Vec<usize>, SurrogateError> {
+        if self.seen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let order = self.ranking()?;
+        let allowed = match self.rounds {
+            Rounds::Once { .. } => left_secs,
+            // To the end of the round: what the design left of the target.
+            Rounds::Doubling => {
+                left_secs.min(self.target_secs - (self.round_start_left - left_secs))
+            }
+        };
+        let mut used = 0.0;
+        let mut chosen = Vec::new();
+        for j in order {
+            if used + self.secs[j] <= allowed {
+                used += self.secs[j];
+                chosen.push(j);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Moves on when the queue of the present phase is empty.
+    fn advance(&mut self, left_secs: f64) -> Result<(), SurrogateError> {
+        match self.phase {
+            Phase::Baseline => {
+                self.round_start_left = left_secs;
+                self.phase = Phase::Design;
+                self.queue = self.design(left_secs)?.into();
+            }
+            Phase::Design => {
+                self.phase = Phase::Exploit;
+                self.queue = self.exploitation(left_secs)?.into();
+            }
+            Phase::Exploit => self.next_round(left_secs)?,
+            Phase::Done => {}
+        }
+        Ok(())
+    }
+
+    fn next_round(&mut self, left_secs: f64) -> Result<(), SurrogateError> {
+        let best = self.seen.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);
+        if best < self.best_before && self.rank < self.embeddings.nrows() {
+            self.rank += 1;
+        }
+        self.best_before = best;
+        self.target_secs *= 2.0;
+        if self.rounds != Rounds::Doubling {
+            self.phase = Phase::Done;
+            return Ok(());
+        }
+        // A last round takes whatever is left, rather than leave half the budget unused.
+        self.target_secs = self.target_secs.min(left_secs);
+        self.round_start_left = left_secs;
+        let fastest = (0..self.secs.len())
+            .filter(|&j| !self.is_seen[j])
+            .map(|j| self.secs[j])
+            .fold(f64::INFINITY, f64::min);
+        if fastest > left_secs {
+            self.phase = Phase::Done;
+            return Ok(());
+        }
+        self.phase = Phase::Design;
+        self.queue = self.design(left_secs)?.into();
+        Ok(())
+    }
+}
+
+/// `max(2^floor(log2(budget / 8)), 2^floor(log2(time of the 5 k fastest)))`, at most the budget.
+fn first_target(secs: &[f64], rank: usize, budget_secs: f64) -> f64 {
+    let power = |secs: f64| 2.0_f64.powf(secs.max(1e-3).log2().floor());
+    let mut sorted: Vec<f64> = secs.iter().copied().filter(|t| t.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let fastest: f64 = sorted.iter().take(FASTEST_PER_RANK * rank).sum();
+    power(budget_secs / 8.0).max(power(fastest)).min(budget_secs)
+}
+
+impl Policy for PaperLoop {
+    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
+        if self.phase == Phase::Design && self.queue.is_empty() && self.seen.is_empty() {
+            self.round_start_left = left_secs;
+            self.queue = self.design(left_secs)?.into();
+        }
+        loop {
+            while let Some(pipeline) = self.queue.pop_front() {
+                if !self.is_seen[pipeline] && self.secs[pipeline] <= left_secs {
+                    self.is_seen[pipeline] = true;
+                    return Ok(Some(Step::single(pipeline)));
+                }
+            }
+            if self.phase == Phase::Done {
+                return Ok(None);
+            }
+            self.advance(left_secs)?;
+        }
+    }
+
+    fn finished(
+        &mut self,
+        _: &Step,
+        errors: &[(usize, f64)],
+        secs: &[(usize, f64)],
+    ) -> Result<(), SurrogateError> {
+        self.seen.extend(errors);
+        for &(j, measured) in secs {
+            self.secs[j] = measured;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! The search and the policies replayed on a small synthetic record of low rank.
+
+use std::sync::Arc;
+
+use ndarray::Array2;
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
+use pitchpipe_surrogate::search::{Action, Actions, Rule, Search, SearchSettings};
+use pitchpipe_surrogate::simulate::{
+    InOrder, PaperLoop, Policy, Recording, Rounds, Searching, Trace, replay,
+};
+
+const N: usize = 120;
+
+/// Errors of low rank with a little noise; seconds from .1 to 3.
+fn record(m: usize) -> (Array2<f32>, Array2<f32>) {
+    let errors = Array2::from_shape_fn((m, N), |(i, j)| {
+        let (i, j) = (i as f64, j as f64);
+        let level = 0.35 + 0.1 * (1.7 * i).sin();
+        let shape =
+            0.12 * (0.9 * i).cos() * (0.11 * j).sin() + 0.1 * (2.3 * i).sin() * (0.07 * j).cos();
+        (level + shape + 0.01 * (12.9898 * i + 78.233 * j).sin()) as f32
+    });
+    let secs =
+        Array2::from_shape_fn((m, N), |(i, j)| (0.1 + ((j * 7 + i) % 30) as f32 * 0.1).abs());
+    (errors, secs)
+}
+
+fn families() -> Actions {
+    let family = |a: usize| Action { members: (6 * a..6 * a + 6).collect(), cost_factor: 1.0 };
+    Actions::new(N, (0..N / 6).map(family)).unwrap()
+}
+
+fn prior(errors: &Array2<f32>, out: usize) -> Arc<Prior> {
+    let rows = PriorRows::new(errors.view(), Scale::Root).unwrap();
+    Arc::new(rows.without(out, &PriorSettings::plain(8)).unwrap())
+}
+
+fn searched(rule: Rule, actions: Actions, n_workers: usize, budget: f64) -> (f64, Trace) {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let actions = Arc::new(actions);
+    let settings = SearchSettings { rule, ..SearchSettings::default() };
+    let search =
+        Search::new(settings, actions.clone(), prior(&errors, 3).posterior(), &row.all_secs())
+            .unwrap();
+    let mut policy = Searching::new(search, actions, n_workers, usize::MAX);
+    let trace = replay(&mut policy, &row, budget, n_workers).unwrap();
+    let regret = trace.ranking(budget).first().map_or(1.0, |best| best.1) - row.lowest_error();
+    (regret, trace)
+}
+
+#[test]
+fn every_rule_finds_a_good_pipeline_in_a_small_part_of_the_time() {
+    for rule in [Rule::Max, Rule::Sum, Rule::Joint, Rule::JointFifth, Rule::Thompson] {
+        for actions in [Actions::singles(N), families()] {
+            let (regret, _) = searched(rule, actions, 1, 10.0);
+            assert!(regret < 0.03, "{rule:?}: {regret}");
+        }
+    }
+}
+
+#[test]
+fn a_search_repeats_itself_and_more_workers_see_more() {
+    let (_, once) = searched(Rule::JointFifth, families(), 1, 8.0);
+    let (_, again) = searched(Rule::JointFifth, families(), 1, 8.0);
+    assert_eq!(once, again);
+    let (_, three) = searched(Rule::JointFifth, families(), 3, 8.0);
+    assert!(three.n_pipelines() > once.n_pipelines());
+}
+
+#[test]
+fn no_pipeline_is_run_twice_and_all_fit() {
+    let (_, trace) = searched(Rule::Max, Actions::singles(N), 2, 15.0);
+    let mut seen: Vec<usize> = trace.ranking(15.0).iter().map(|s| s.0).collect();
+    let n = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), n);
+}
+
+#[test]
+fn the_paper_s_loop_finds_good_pipelines_in_one_round_and_in_doubling_rounds() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let kept: Vec<usize> = (0..20).filter(|&i| i != 3).collect();
+    let others = errors.select(ndarray::Axis(0), &kept);
+    // Any rows that span the others' row space do for embeddings.
+    let y = others.slice_axis(ndarray::Axis(0), (..6).into()).to_owned();
+    for rounds in [Rounds::Once { design_share: 0.5 }, Rounds::Doubling] {
+        let secs = row.all_secs();
+        let mut policy = PaperLoop::new(y.view(), 4, &secs, 30.0, rounds, Some(5)).unwrap();
+        let trace = replay(&mut policy, &row, 30.0, 1).unwrap();
+        let regret = trace.ranking(30.0)[0].1 - row.lowest_error();
+        assert!(regret < 0.03, "{rounds:?}: {regret}");
+    }
+    let none = PaperLoop::new(y.view(), 7, &row.all_secs(), 30.0, Rounds::Doubling, None);
+    assert!(matches!(none.map(|_| ()), Err(SurrogateError::Rank { rank: 7, side: 6, .. })));
+}
+
+#[test]
+fn what_cannot_be_run_is_never_chosen_and_a_budget_of_nothing_ends_at_once() {
+    let (mut errors, mut secs) = record(5);
+    errors.row_mut(2).fill(0.0);
+    secs.row_mut(2).fill(0.0);
+    secs[(2, 7)] = 1.0;
+    errors[(2, 7)] = 0.3;
+    let recording = Recording::new(errors, secs, N).unwrap();
+    let row = recording.row(2);
+    let mut policy = InOrder::new((0..N).collect(), row.all_secs());
+    assert_eq!(replay(&mut policy, &row, 10.0, 1).unwrap().n_pipelines(), 1);
+    assert!(policy.next(0.0).unwrap().is_none());
+    let (regret, trace) = searched(Rule::Max, Actions::singles(N), 1, 0.05);
+    assert_eq!(trace.n_pipelines(), 0);
+    assert!(regret > 0.0);
+}
+
+#[test]
+fn bad_input_is_a_typed_error() {
+    let (errors, _) = record(6);
+    let posterior = || prior(&errors, 0).posterior();
+    let singles = Arc::new(Actions::singles(N));
+    let make = |secs: &[Option<f64>]| {
+        Search::new(SearchSettings::default(), singles.clone(), posterior(), secs).map(|_| ())
+    };
+    assert!(matches!(make(&[Some(1.0); 5]), Err(SurrogateError::Size { .. })));
+    for bad in [0.0, -1.0, f64::NAN] {
+        let mut secs = vec![Some(1.0); N];
+        secs[9] = Some(bad);
+        assert!(matches!(make(&secs), Err(SurrogateError::NotPositive { at: 9, .. })));
+    }
+    let action =
+        |members: Vec<usize>, cost_factor| Actions::new(4, [Action { members, cost_factor }]);
+    assert!(matches!(action(vec![], 1.0), Err(SurrogateError::Empty { .. })));
+    assert!(matches!(action(vec![4], 1.0), Err(SurrogateError::OutOfRange { .. })));
+    assert!(matches!(action(vec![1], 0.0), Err(SurrogateError::NotPositive { .. })));
+    assert!(matches!(Actions::new(4, []), Err(SurrogateError::Empty { .. })));
+    let nan = Recording::new(Array2::from_elem((2, 3), f32::NAN), Array2::ones((2, 3)), 3);
+    assert!(matches!(nan.map(|_| ()), Err(SurrogateError::NotFinite { .. })));
+}
