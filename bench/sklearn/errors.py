@@ -1,13 +1,14 @@
-"""Mean balanced errors of scikit-learn's estimators over seeds: `errors.py JOB.json OUT.json`.
+"""Balanced errors of scikit-learn's estimators over seeds: `errors.py JOB.json OUT.jsonl`, resumable.
 
 A job names data files ({"x": row-major numbers, "y": codes, "fold": the fold that tests each row}) and
 settings; every fold is standardised by its training rows. Used by `cargo xtask parity` and `golden`.
 """
 
 import json
+import os
 import sys
-import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import sklearn
@@ -39,15 +40,26 @@ def errors(data, spec, n_seeds):
 
 def main():
     warnings.filterwarnings("ignore")
-    job = json.load(open(sys.argv[1]))
-    answers = []
-    for path in job["data"]:
-        data = json.load(open(path))
-        for spec in job["specs"]:
-            start = time.process_time()
-            answers.append({"data": path, "spec": spec, "errors": errors(data, spec, job["n_seeds"])})
-            print(f"{path} {spec} {time.process_time() - start:.1f} s", file=sys.stderr, flush=True)
-    json.dump({"scikit_learn": sklearn.__version__, "answers": answers}, open(sys.argv[2], "w"))
+    job, out = json.load(open(sys.argv[1])), sys.argv[2]
+    done = set()
+    if os.path.exists(out):
+        done = {json.loads(line)["key"] for line in open(out)}
+    with open(out, "a") as lines:
+        for path in job["data"]:
+            data = json.load(open(path))
+            for spec in job["specs"]:
+                key = f"{Path(path).stem} {json.dumps(spec, sort_keys=True)}"
+                if key in done:
+                    continue
+                line = {
+                    "key": key,
+                    "scikit_learn": sklearn.__version__,
+                    "data": Path(path).stem,
+                    "spec": spec,
+                    "errors": errors(data, spec, job["n_seeds"]),
+                }
+                lines.write(json.dumps(line) + "\n")
+                lines.flush()
 
 
 if __name__ == "__main__":

@@ -5,8 +5,15 @@ use std::process::Command;
 use crate::python;
 use crate::tests;
 
-/// Writes every golden file anew; about ten minutes, most of them scikit-learn's digits.
-pub(crate) fn run() -> Result<(), String> {
+/// Which files to write.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Components, e.g. `knn stochastic`; all of them if none is named, in about ten minutes.
+    components: Vec<String>,
+}
+
+/// Writes golden files anew.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
     let python = python::environment("golden")?;
     let folder = python::root().join("crates/learn/tests/golden");
     tests::run(

@@ -1,8 +1,11 @@
 //! The project's own chores.
 
+mod agreement;
 mod bench;
+mod corpus;
 mod fuzz;
 mod golden;
+mod parity;
 mod published;
 mod python;
 mod reference;
@@ -26,13 +29,14 @@ enum Chore {
     Test,
     /// Run what CI runs: formatting, lints, then every test.
     Ci,
+    /// Compare our errors with the published tensor's, dataset by dataset.
+    Agreement(agreement::Options),
+    /// Measure speed next to scikit-learn.
+    Bench(bench::Options),
     /// Record scikit-learn 1.1.3's answers anew in crates/learn/tests/golden.
-    Golden,
-    /// Time something next to its peers.
-    Bench {
-        /// What to time.
-        what: bench::What,
-    },
+    Golden(golden::Options),
+    /// Compare mean errors over ten seeds with scikit-learn 1.1.3's; fail where they differ.
+    Parity(parity::Options),
     /// Feed damaged tables to the readers.
     Fuzz(fuzz::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
@@ -43,8 +47,10 @@ fn main() -> ExitCode {
     let result = match Args::parse().chore {
         Chore::Test => tests::test(),
         Chore::Ci => tests::ci(),
-        Chore::Golden => golden::run(),
-        Chore::Bench { what } => bench::bench(what),
+        Chore::Agreement(options) => agreement::run(&options),
+        Chore::Bench(options) => bench::run(&options),
+        Chore::Golden(options) => golden::run(&options),
+        Chore::Parity(options) => parity::run(&options),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Reference(options) => reference::run(&options),
     };

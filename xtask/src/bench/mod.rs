@@ -1,0 +1,33 @@
+//! `cargo xtask bench`: speed next to the peer, in one run on one machine.
+
+mod learn;
+mod peer;
+mod slice;
+mod table;
+
+use clap::{Args, Subcommand};
+
+/// What to measure.
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
+    Table,
+    /// Cross-validation of each estimator type, pipeline by pipeline, next to scikit-learn.
+    Learn(learn::Options),
+    /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
+    Slice(slice::Options),
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    match &options.what {
+        What::Table => table::bench(),
+        What::Learn(options) => learn::run(options),
+        What::Slice(options) => slice::run(options),
+    }
+}

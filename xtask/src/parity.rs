@@ -1,0 +1,205 @@
+//! `cargo xtask parity`: mean balanced errors over ten seeds, ours next to scikit-learn 1.1.3's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pitchpipe_learn::encode::Encoder;
+use pitchpipe_learn::estimate::EstimatorSpec;
+use pitchpipe_learn::impute::Imputer;
+use pitchpipe_learn::reduce::Reducer;
+use pitchpipe_learn::scale::Scaler;
+use pitchpipe_learn::{Classifier, Features, FitContext, Preparation, RawFeatures, Stream};
+use pitchpipe_table::{Column, Dataset, Labels, balanced_error_rate, stratified_folds};
+use serde::{Deserialize, Serialize};
+
+use crate::golden::single_thread;
+use crate::{corpus, python, tests};
+
+/// Recorded with the golden files; scikit-learn need not run again for these.
+const RECORDED: [&str; 3] = ["iris", "wine", "breast-cancer"];
+/// Small tables of the corpus, of two and of more classes.
+const CORPUS: [&str; 5] = ["heart-statlog", "newthyroid", "autoprice", "hayes-roth", "penguins"];
+const N_SEEDS: u64 = 10;
+/// How far two means of ten may lie apart.
+const TOLERANCE: f64 = 0.01;
+
+/// Which to compare.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only estimators whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Data {
+    x: Vec<Vec<f64>>,
+    y: Vec<u32>,
+    fold: Vec<usize>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    spec: EstimatorSpec,
+    errors: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Golden {
+    cases: Vec<Case>,
+}
+
+/// One fold, standardised.
+struct Split {
+    train: Features,
+    y_train: Labels,
+    test: Features,
+    y_test: Labels,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let golden = python::root().join("crates/learn/tests/golden");
+    let mut all: BTreeMap<String, (Data, Vec<Case>)> = BTreeMap::new();
+    for name in RECORDED {
+        let data = json(&golden.join(format!("data/{name}.json")))?;
+        let Golden { cases } = json(&golden.join(format!("stochastic/{name}.json")))?;
+        all.insert(name.to_owned(), (data, cases));
+    }
+    match corpus::index("train") {
+        Ok(index) => add_corpus(&index, &mut all)?,
+        Err(e) => println!("without the corpus: {e}"),
+    }
+    let mut rows = Vec::new();
+    for (name, (data, cases)) in &all {
+        let splits = data.splits()?;
+        for case in cases {
+            if options.only.as_ref().is_some_and(|only| !case.spec.name().contains(only.as_str())) {
+                continue;
+            }
+            let theirs = case.errors.iter().sum::<f64>() / case.errors.len() as f64;
+            rows.push((case.spec.to_string(), name, ours(&case.spec, &splits)?, theirs));
+        }
+    }
+    rows.sort_by(|a, b| a.0.cmp(&b.0));
+    println!("{:<62} {:<16} {:>8} {:>8} {:>8}", "estimator", "table", "ours", "theirs", "apart");
+    let mut far = 0;
+    for (spec, name, ours, theirs) in &rows {
+        let is_far = (ours - theirs).abs() > TOLERANCE;
+        far += usize::from(is_far);
+        let mark = if is_far { "  <--" } else { "" };
+        println!("{spec:<62} {name:<16} {ours:>8.4} {theirs:>8.4} {:>8.4}{mark}", ours - theirs);
+    }
+    println!("{} of {} within {TOLERANCE}, on {} tables", rows.len() - far, rows.len(), all.len());
+    if far == 0 { Ok(()) } else { Err(format!("{far} differ by more than {TOLERANCE}")) }
+}
+
+/// Has scikit-learn 1.1.3 measure the corpus's tables with the recorded settings.
+fn add_corpus(
+    index: &[corpus::Entry],
+    all: &mut BTreeMap<String, (Data, Vec<Case>)>,
+) -> Result<(), String> {
+    #[derive(Serialize)]
+    struct Job<'a> {
+        data: Vec<PathBuf>,
+        specs: Vec<&'a EstimatorSpec>,
+        n_seeds: u64,
+    }
+    #[derive(Deserialize)]
+    struct Line {
+        data: String,
+        spec: EstimatorSpec,
+        errors: Vec<f64>,
+    }
+    let folder = python::root().join("target/parity");
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut paths = Vec::new();
+    for entry in index.iter().filter(|e| CORPUS.contains(&e.name.as_str())) {
+        let data = Data::of(&entry.read()?)?;
+        let path = folder.join(format!("{}.json", entry.name));
+        write(&path, &data)?;
+        paths.push(path);
+        all.insert(entry.name.clone(), (data, Vec::new()));
+    }
+    let specs = all[RECORDED[0]].1.iter().map(|case| &case.spec).collect();
+    let (asked, told) = (folder.join("job.json"), folder.join("errors.jsonl"));
+    write(&asked, &Job { data: paths, specs, n_seeds: N_SEEDS })?;
+    let python = python::environment("golden")?;
+    let script = python::root().join("bench/sklearn/errors.py");
+    tests::run(single_thread(&mut Command::new(python)).arg(script).args([&asked, &told]))?;
+    let text = std::fs::read_to_string(&told).map_err(|e| format!("{}: {e}", told.display()))?;
+    for line in text.lines() {
+        let Line { data, spec, errors } =
+            serde_json::from_str(line).map_err(|e| format!("{line}: {e}"))?;
+        if let Some((_, cases)) = all.get_mut(&data) {
+            cases.push(Case { spec, errors });
+        }
+    }
+    Ok(())
+}
+
+fn ours(spec: &EstimatorSpec, splits: &[Split]) -> Result<f64, String> {
+    let mut total = 0.0;
+    for seed in 0..N_SEEDS {
+        let ctx = FitContext::unhurried().with_stream(Stream::new(seed));
+        for split in splits {
+            let model = spec.fit(&split.train, &split.y_train, &ctx);
+            let answer = model.and_then(|m| m.predict(&split.test, &ctx));
+            let labels = answer.map_err(|e| format!("{spec}: {e}"))?.labels;
+            total += balanced_error_rate(&split.y_test, &labels);
+        }
+    }
+    Ok(total / (N_SEEDS * splits.len() as u64) as f64)
+}
+
+impl Data {
+    /// Most frequent values for missing cells, then one-hot: a matrix that both sides can read.
+    fn of(dataset: &Dataset) -> Result<Self, String> {
+        let preparation = Preparation {
+            imputer: Imputer::MostFrequent,
+            encoder: Encoder::OneHot,
+            scaler: Scaler::None,
+            reducer: Reducer::None,
+        };
+        let ctx = FitContext::unhurried();
+        let rows: Vec<usize> = (0..dataset.n_rows()).collect();
+        let raw = RawFeatures::of_rows(dataset, &rows, &ctx).map_err(|e| e.to_string())?;
+        let (_, x) = preparation.fit(&raw, dataset.labels(), &ctx).map_err(|e| e.to_string())?;
+        let mut fold = vec![0; dataset.n_rows()];
+        for (f, part) in stratified_folds(dataset.labels(), 3, 0).iter().enumerate() {
+            part.test.iter().for_each(|&row| fold[row] = f);
+        }
+        let x = rows.iter().map(|&row| x.row(row).to_vec()).collect();
+        Ok(Self { x, y: dataset.labels().codes().to_vec(), fold })
+    }
+
+    fn splits(&self) -> Result<Vec<Split>, String> {
+        let column = |j: usize| Column::Numeric(self.x.iter().map(|row| row[j]).collect());
+        let columns = (0..self.x[0].len()).map(column).collect();
+        let n_classes = self.y.iter().max().map_or(0, |&c| c as usize + 1);
+        let dataset = Dataset::new(columns, Labels::from_codes(self.y.iter().copied(), n_classes));
+        let ctx = FitContext::unhurried();
+        let split = |fold: usize| {
+            let (train, test): (Vec<usize>, Vec<usize>) =
+                (0..self.y.len()).partition(|&row| self.fold[row] != fold);
+            let y_train = dataset.labels().select(&train);
+            let raw = RawFeatures::of_rows(&dataset, &train, &ctx)?;
+            let (fitted, x) = Preparation::default().fit(&raw, &y_train, &ctx)?;
+            let x_test = fitted.transform(&RawFeatures::of_rows(&dataset, &test, &ctx)?, &ctx)?;
+            let y_test = dataset.labels().select(&test);
+            Ok(Split { train: (*x).clone(), y_train, test: (*x_test).clone(), y_test })
+        };
+        let split = |fold| split(fold).map_err(|e: pitchpipe_learn::FitError| e.to_string());
+        (0..3).map(split).collect()
+    }
+}
+
+fn json<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn write(path: &Path, value: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string(value).map_err(|e| e.to_string())?;
+    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
