@@ -19,7 +19,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     tests::run(
         single_thread(&mut Command::new(python))
             .arg(python::root().join("bench/sklearn/golden.py"))
-            .arg(folder),
+            .arg(folder)
+            .args(&options.components),
     )
 }
 
