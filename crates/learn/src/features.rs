@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{FitContext, FitError};
+
 use crate::estimate::tree::TreeCache;
 
 /// `n_rows` by `n_cols` finite numbers, column-major, with what estimators derive from it once and
@@ -54,7 +56,16 @@ impl Features {
 
     /// All numbers, row after row; transposed once, at the first call.
     pub fn rows(&self) -> &[f64] {
-        self.rows.get_or_init(|| transpose(&self.columns, self.n_rows, self.n_cols))
+        self.rows_within(&FitContext::unhurried()).expect("an unhurried context has no deadline")
+    }
+
+    /// The same, interrupted where the deadline comes first.
+    pub fn rows_within(&self, ctx: &FitContext) -> Result<&[f64], FitError> {
+        if self.rows.get().is_none() {
+            let rows = transpose(&self.columns, self.n_rows, self.n_cols, ctx)?;
+            return Ok(self.rows.get_or_init(|| rows));
+        }
+        Ok(self.rows.get().expect("just seen"))
     }
 
     /// One row, contiguous.
@@ -65,20 +76,29 @@ impl Features {
 
     /// A key of the content: equal matrices have equal keys.
     pub fn content(&self) -> u64 {
-        *self.content.get_or_init(|| {
-            let mut hash = xxhash_rust::xxh3::Xxh3::new();
-            hash.update(&(self.n_rows as u64).to_le_bytes());
-            hash.update(&(self.n_cols as u64).to_le_bytes());
-            let mut bytes = [0; 512 * 8];
-            for values in self.columns.chunks(512) {
-                for (bytes, value) in bytes.chunks_exact_mut(8).zip(values) {
-                    // Adding 0 turns -0 into 0: the two are one number.
-                    bytes.copy_from_slice(&(value + 0.0).to_le_bytes());
-                }
-                hash.update(&bytes[..values.len() * 8]);
+        self.content_within(&FitContext::unhurried()).expect("an unhurried context has no deadline")
+    }
+
+    /// The same, interrupted where the deadline comes first.
+    pub fn content_within(&self, ctx: &FitContext) -> Result<u64, FitError> {
+        if let Some(&content) = self.content.get() {
+            return Ok(content);
+        }
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        hash.update(&(self.n_rows as u64).to_le_bytes());
+        hash.update(&(self.n_cols as u64).to_le_bytes());
+        let mut bytes = [0; 512 * 8];
+        for (i, values) in self.columns.chunks(512).enumerate() {
+            if i.is_multiple_of(512) {
+                ctx.check_deadline()?;
             }
-            hash.digest()
-        })
+            for (bytes, value) in bytes.chunks_exact_mut(8).zip(values) {
+                // Adding 0 turns -0 into 0: the two are one number.
+                bytes.copy_from_slice(&(value + 0.0).to_le_bytes());
+            }
+            hash.update(&bytes[..values.len() * 8]);
+        }
+        Ok(*self.content.get_or_init(|| hash.digest()))
     }
 }
 
@@ -95,10 +115,16 @@ impl PartialEq for Features {
 }
 
 /// Column-major to row-major, in blocks that stay in cache.
-fn transpose(columns: &[f64], n_rows: usize, n_cols: usize) -> Vec<f64> {
+fn transpose(
+    columns: &[f64],
+    n_rows: usize,
+    n_cols: usize,
+    ctx: &FitContext,
+) -> Result<Vec<f64>, FitError> {
     const BLOCK: usize = 32;
     let mut rows = vec![0.0; columns.len()];
     for i0 in (0..n_rows).step_by(BLOCK) {
+        ctx.check_deadline()?;
         for j0 in (0..n_cols).step_by(BLOCK) {
             for i in i0..(i0 + BLOCK).min(n_rows) {
                 for j in j0..(j0 + BLOCK).min(n_cols) {
@@ -107,5 +133,5 @@ fn transpose(columns: &[f64], n_rows: usize, n_cols: usize) -> Vec<f64> {
             }
         }
     }
-    rows
+    Ok(rows)
 }

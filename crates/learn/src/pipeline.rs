@@ -51,9 +51,8 @@ impl Pipeline {
         }
         let y = dataset.labels().select(rows);
         let classes = KnownClasses::of(&y);
-        let raw = RawFeatures::of_rows(dataset, rows, ctx)?;
+        let raw = RawFeatures::of_rows(dataset, rows);
         let (preparation, x) = self.preparation.fit(&raw, &y, ctx)?;
-        drop(raw);
         let estimator = if classes.len() > 1 {
             Some(self.estimator.fit(&x, &classes.compact(&y), ctx)?)
         } else if self.estimator.refuses_one_class() {
@@ -117,7 +116,7 @@ impl FittedPipeline {
         rows: &[usize],
         ctx: &FitContext,
     ) -> Result<Prediction, FitError> {
-        let x = self.preparation.transform(&RawFeatures::of_rows(dataset, rows, ctx)?, ctx)?;
+        let x = self.preparation.transform(&RawFeatures::of_rows(dataset, rows), ctx)?;
         let Some(estimator) = &self.estimator else {
             return Ok(self.classes.only_class(rows.len()));
         };

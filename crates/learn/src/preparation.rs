@@ -41,7 +41,7 @@ impl Preparation {
     /// Fits each step on what the one before makes of the training rows, and prepares these.
     pub fn fit(
         &self,
-        x: &RawFeatures,
+        x: &RawFeatures<'_>,
         y: &Labels,
         ctx: &FitContext,
     ) -> Result<(FittedPreparation, Arc<Features>), FitError> {
@@ -65,8 +65,15 @@ impl Preparation {
 
 impl FittedPreparation {
     /// Prepares rows, seen or new.
-    pub fn transform(&self, x: &RawFeatures, ctx: &FitContext) -> Result<Arc<Features>, FitError> {
-        let imputed = self.imputer.transform(x, ctx)?;
+    pub fn transform(
+        &self,
+        x: &RawFeatures<'_>,
+        ctx: &FitContext,
+    ) -> Result<Arc<Features>, FitError> {
+        let imputed = match *self.encoder {
+            FittedEncoder::OneHot(_) => self.imputer.transform_for_one_hot(x, ctx)?,
+            FittedEncoder::None => self.imputer.transform(x, ctx)?,
+        };
         let encoded = self.encoder.transform(&imputed, ctx)?;
         let scaled = self.scaler.transform(&encoded, ctx)?;
         self.reducer.transform(&scaled, ctx)

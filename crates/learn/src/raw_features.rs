@@ -1,64 +1,58 @@
 //! The rows of a dataset as numbers, some of them missing: what the first step of a pipeline is given.
 
-use pitchpipe_table::{Column, Dataset, MISSING_CODE};
+use pitchpipe_table::{Column, Dataset, MISSING_CODE, UNSEEN_CODE};
 
-use crate::{FitContext, FitError};
-
-/// `n_rows` by `n_cols` numbers, column-major; a missing cell is NaN; a categorical cell is its code.
+/// Some rows of a dataset, read where they are; a missing cell is NaN; a categorical cell is its code,
+/// or infinite for a category never met in training.
 ///
-/// An infinite cell counts as missing: no component has an answer for it.
-#[derive(Clone, Debug)]
-pub struct RawFeatures {
-    n_rows: usize,
-    values: Vec<f64>,
-    categorical: Vec<bool>,
+/// An infinite number counts as missing: no component has an answer for it.
+#[derive(Clone, Copy, Debug)]
+pub struct RawFeatures<'a> {
+    columns: &'a [Column],
+    rows: &'a [usize],
 }
 
-impl RawFeatures {
+impl<'a> RawFeatures<'a> {
     /// The given rows of a dataset, in the order given.
-    pub fn of_rows(dataset: &Dataset, rows: &[usize], ctx: &FitContext) -> Result<Self, FitError> {
-        let columns = dataset.columns();
-        ctx.check_memory("reading the rows", (rows.len() * columns.len() * 8) as u64)?;
-        let mut values = Vec::with_capacity(rows.len() * columns.len());
-        for column in columns {
-            ctx.check_deadline()?;
-            match column {
-                Column::Numeric(cells) => {
-                    values.extend(rows.iter().map(|&row| number_or_missing(cells[row])));
-                }
-                Column::Categorical { codes, .. } => {
-                    values.extend(rows.iter().map(|&row| code_or_missing(codes[row])));
-                }
-            }
-        }
-        let categorical = columns.iter().map(|c| matches!(c, Column::Categorical { .. })).collect();
-        Ok(Self { n_rows: rows.len(), values, categorical })
+    pub fn of_rows(dataset: &'a Dataset, rows: &'a [usize]) -> Self {
+        Self { columns: dataset.columns(), rows }
     }
 
     /// How many rows there are.
     pub fn n_rows(&self) -> usize {
-        self.n_rows
+        self.rows.len()
     }
 
     /// How many columns there are.
     pub fn n_cols(&self) -> usize {
-        self.categorical.len()
+        self.columns.len()
     }
 
-    /// One column.
-    pub fn column(&self, j: usize) -> &[f64] {
-        &self.values[j * self.n_rows..(j + 1) * self.n_rows]
+    /// Appends one column's cells, each as `cell` has it.
+    pub(crate) fn extend(&self, j: usize, to: &mut Vec<f64>, cell: impl Fn(f64) -> f64) {
+        match &self.columns[j] {
+            Column::Numeric(cells) => {
+                to.extend(self.rows.iter().map(|&row| cell(number_or_missing(cells[row]))));
+            }
+            Column::Categorical { codes, .. } => {
+                to.extend(self.rows.iter().map(|&row| cell(code_or_missing(codes[row]))));
+            }
+        }
     }
 
     /// Which columns hold codes of categories.
-    pub fn categorical(&self) -> &[bool] {
-        &self.categorical
+    pub fn categorical(&self) -> Vec<bool> {
+        self.columns.iter().map(|c| matches!(c, Column::Categorical { .. })).collect()
     }
+}
 
-    /// Which columns have a missing cell.
-    pub fn columns_with_missing(&self) -> Vec<bool> {
-        (0..self.n_cols()).map(|j| self.column(j).iter().any(|v| v.is_nan())).collect()
-    }
+/// Which columns of a dataset have a missing cell.
+pub(crate) fn columns_with_missing(dataset: &Dataset) -> Vec<bool> {
+    let has_missing = |column: &Column| match column {
+        Column::Numeric(cells) => cells.iter().any(|v| !v.is_finite()),
+        Column::Categorical { codes, .. } => codes.iter().any(|&c| c >= UNSEEN_CODE),
+    };
+    dataset.columns().iter().map(has_missing).collect()
 }
 
 fn number_or_missing(value: f64) -> f64 {
@@ -66,5 +60,9 @@ fn number_or_missing(value: f64) -> f64 {
 }
 
 fn code_or_missing(code: u32) -> f64 {
-    if code == MISSING_CODE { f64::NAN } else { f64::from(code) }
+    match code {
+        MISSING_CODE => f64::NAN,
+        UNSEEN_CODE => f64::INFINITY,
+        code => f64::from(code),
+    }
 }

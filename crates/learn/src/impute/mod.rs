@@ -47,7 +47,7 @@ impl Imputer {
     pub const ALL: [Self; 4] = [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent];
 
     /// Takes the statistic of every column.
-    pub fn fit(self, x: &RawFeatures, ctx: &FitContext) -> Result<FittedImputer, FitError> {
+    pub fn fit(self, x: &RawFeatures<'_>, ctx: &FitContext) -> Result<FittedImputer, FitError> {
         let mut fills = Vec::with_capacity(x.n_cols());
         let mut present = Vec::with_capacity(x.n_rows());
         for j in 0..x.n_cols() {
@@ -57,7 +57,8 @@ impl Imputer {
                 continue;
             }
             present.clear();
-            present.extend(x.column(j).iter().copied().filter(|v| !v.is_nan()));
+            x.extend(j, &mut present, |v| v);
+            present.retain(|v| v.is_finite());
             fills.push((!present.is_empty()).then(|| match self {
                 Self::Constant => 0.0,
                 Self::Mean => statistic::mean(&present),
@@ -68,18 +69,37 @@ impl Imputer {
         if fills.iter().all(Option::is_none) {
             return Err(FitError::NoFeatures { component: "imputer" });
         }
-        Ok(FittedImputer { fills, categorical: x.categorical().to_vec() })
+        Ok(FittedImputer { fills, categorical: x.categorical() })
     }
 }
 
 impl FittedImputer {
     /// The imputer of a table without missing cells whose statistics nobody will ask for.
-    pub(crate) fn for_complete_table(categorical: &[bool]) -> Self {
-        Self { fills: vec![Some(0.0); categorical.len()], categorical: categorical.to_vec() }
+    pub(crate) fn for_complete_table(categorical: Vec<bool>) -> Self {
+        Self { fills: vec![Some(0.0); categorical.len()], categorical }
     }
 
-    /// Fills missing cells and drops columns that had no value.
-    pub fn transform(&self, x: &RawFeatures, ctx: &FitContext) -> Result<Imputed, FitError> {
+    /// Fills missing cells and drops columns that had no value. A category never met has no number, so
+    /// that it counts as missing.
+    pub fn transform(&self, x: &RawFeatures<'_>, ctx: &FitContext) -> Result<Imputed, FitError> {
+        self.fill(x, |v| !v.is_finite(), ctx)
+    }
+
+    /// The same for a one-hot encoder, which has an answer for a category never met: it stays infinite.
+    pub(crate) fn transform_for_one_hot(
+        &self,
+        x: &RawFeatures<'_>,
+        ctx: &FitContext,
+    ) -> Result<Imputed, FitError> {
+        self.fill(x, f64::is_nan, ctx)
+    }
+
+    fn fill(
+        &self,
+        x: &RawFeatures<'_>,
+        is_missing: impl Fn(f64) -> bool,
+        ctx: &FitContext,
+    ) -> Result<Imputed, FitError> {
         if x.categorical() != self.categorical {
             let (expected, got) = (self.categorical.len(), x.n_cols());
             return Err(FitError::OtherColumns { expected, got });
@@ -90,7 +110,7 @@ impl FittedImputer {
         let mut values = Vec::with_capacity(kept.len() * x.n_rows());
         for &(j, fill) in &kept {
             ctx.check_deadline()?;
-            values.extend(x.column(j).iter().map(|&v| if v.is_nan() { fill } else { v }));
+            x.extend(j, &mut values, |v| if is_missing(v) { fill } else { v });
         }
         Ok(Imputed {
             features: Arc::new(Features::from_columns(x.n_rows(), kept.len(), values)),

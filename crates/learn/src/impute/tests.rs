@@ -5,22 +5,28 @@ use super::*;
 
 const NAN: f64 = f64::NAN;
 
-fn raw(columns: Vec<Column>) -> RawFeatures {
+fn table(columns: Vec<Column>) -> Dataset {
     let n = match &columns[0] {
         Column::Numeric(v) => v.len(),
         Column::Categorical { codes, .. } => codes.len(),
     };
-    let dataset = Dataset::new(columns, Labels::from_codes(vec![0; n], 1));
-    RawFeatures::of_rows(&dataset, &(0..n).collect::<Vec<_>>(), &FitContext::unhurried()).unwrap()
+    Dataset::new(columns, Labels::from_codes(vec![0; n], 1))
 }
 
-fn fills(imputer: Imputer, x: &RawFeatures) -> Vec<Option<f64>> {
+const FIRST_ROWS: [usize; 6] = [0, 1, 2, 3, 4, 5];
+
+fn raw(table: &Dataset) -> RawFeatures<'_> {
+    RawFeatures::of_rows(table, &FIRST_ROWS[..table.n_rows()])
+}
+
+fn fills(imputer: Imputer, x: &RawFeatures<'_>) -> Vec<Option<f64>> {
     imputer.fit(x, &FitContext::unhurried()).unwrap().fills
 }
 
 #[test]
 fn each_imputer_takes_its_statistic_of_the_values_present() {
-    let x = raw(vec![Column::Numeric(vec![4.0, NAN, 1.0, 1.0, 8.0, 4.0])]);
+    let x = table(vec![Column::Numeric(vec![4.0, NAN, 1.0, 1.0, 8.0, 4.0])]);
+    let x = raw(&x);
     assert_eq!(fills(Imputer::Constant, &x), [Some(0.0)]);
     assert_eq!(fills(Imputer::Mean, &x), [Some(3.6)]);
     assert_eq!(fills(Imputer::Median, &x), [Some(4.0)]);
@@ -30,7 +36,8 @@ fn each_imputer_takes_its_statistic_of_the_values_present() {
 #[test]
 fn codes_of_categories_are_imputed_as_numbers() {
     let codes = vec![0, 3, MISSING_CODE, 3];
-    let x = raw(vec![Column::Categorical { codes, n_levels: 4 }]);
+    let x = table(vec![Column::Categorical { codes, n_levels: 4 }]);
+    let x = raw(&x);
     assert_eq!(fills(Imputer::Mean, &x), [Some(2.0)]);
     let fitted = Imputer::Mean.fit(&x, &FitContext::unhurried()).unwrap();
     let imputed = fitted.transform(&x, &FitContext::unhurried()).unwrap();
@@ -41,12 +48,14 @@ fn codes_of_categories_are_imputed_as_numbers() {
 #[test]
 fn an_empty_column_is_dropped_except_by_constant() {
     let ctx = FitContext::unhurried();
-    let x = raw(vec![Column::Numeric(vec![NAN; 2]), Column::Numeric(vec![1.0, NAN])]);
+    let x = table(vec![Column::Numeric(vec![NAN; 2]), Column::Numeric(vec![1.0, NAN])]);
+    let x = raw(&x);
     let mean = Imputer::Mean.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
     assert_eq!((mean.features.n_cols(), mean.features.columns()), (1, &[1.0, 1.0][..]));
     let constant = Imputer::Constant.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
     assert_eq!(constant.features.columns(), [0.0, 0.0, 1.0, 0.0]);
-    let nothing = raw(vec![Column::Numeric(vec![NAN; 2])]);
+    let nothing = table(vec![Column::Numeric(vec![NAN; 2])]);
+    let nothing = raw(&nothing);
     let err = Imputer::Median.fit(&nothing, &ctx).unwrap_err();
     assert_eq!(err, FitError::NoFeatures { component: "imputer" });
 }
@@ -54,8 +63,9 @@ fn an_empty_column_is_dropped_except_by_constant() {
 #[test]
 fn other_columns_than_it_was_fitted_on_are_an_error() {
     let ctx = FitContext::unhurried();
-    let fitted = Imputer::Mean.fit(&raw(vec![Column::Numeric(vec![1.0])]), &ctx).unwrap();
-    let wider = raw(vec![Column::Numeric(vec![1.0]); 2]);
+    let fitted = Imputer::Mean.fit(&raw(&table(vec![Column::Numeric(vec![1.0])])), &ctx).unwrap();
+    let wider = table(vec![Column::Numeric(vec![1.0]); 2]);
+    let wider = raw(&wider);
     let err = fitted.transform(&wider, &ctx).unwrap_err();
     assert_eq!(err, FitError::OtherColumns { expected: 1, got: 2 });
 }

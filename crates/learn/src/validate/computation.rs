@@ -73,7 +73,7 @@ impl Done {
     /// Measures the folds' predictions.
     pub(super) fn of(
         truth: &Labels,
-        folds: &[FoldData],
+        folds: &[FoldData<'_>],
         results: Vec<MemberResult>,
         keep_predictions: bool,
     ) -> Self {

@@ -14,7 +14,7 @@ pub(super) type MemberResult = Result<Member<FittedEstimator>, FitError>;
 /// Fits and predicts each member; `limits` are the seconds that each may take, as if it ran alone.
 pub(super) fn evaluate(
     members: &[&EstimatorSpec],
-    fold: &FoldData,
+    fold: &FoldData<'_>,
     leaf: &Leaf,
     keep_models: bool,
     limits: Option<&[f64]>,
@@ -45,7 +45,7 @@ pub(super) fn evaluate(
 }
 
 /// What scikit-learn does with a single class: some estimators raise, the others predict it.
-fn one_class(member: &EstimatorSpec, fold: &FoldData, leaf: &Leaf) -> MemberResult {
+fn one_class(member: &EstimatorSpec, fold: &FoldData<'_>, leaf: &Leaf) -> MemberResult {
     if member.refuses_one_class() {
         return Err(FitError::OneClass { component: member.name() });
     }
@@ -54,7 +54,7 @@ fn one_class(member: &EstimatorSpec, fold: &FoldData, leaf: &Leaf) -> MemberResu
 }
 
 struct Task<'a> {
-    fold: &'a FoldData,
+    fold: &'a FoldData<'a>,
     leaf: &'a Leaf,
     keep_models: bool,
     ctx: &'a FitContext,

@@ -10,9 +10,9 @@ use crate::impute::{FittedImputer, Imputer};
 use crate::{FitContext, FitError, RawFeatures};
 
 /// A fold as all preparations of it start from.
-pub(super) struct FoldData {
-    pub(super) train: RawFeatures,
-    pub(super) test: RawFeatures,
+pub(super) struct FoldData<'a> {
+    dataset: &'a Dataset,
+    train_rows: Vec<usize>,
     pub(super) test_rows: Vec<usize>,
     /// The training rows' labels, among all classes and among those known.
     pub(super) y: Labels,
@@ -31,23 +31,24 @@ struct FoldImputer {
     secs: f64,
 }
 
-impl FoldData {
-    /// Reads the rows and fits the imputers wanted.
+impl<'a> FoldData<'a> {
+    /// Takes the fold and fits the imputers wanted; `missing` are the columns with missing cells.
     ///
     /// Where no cell is missing and no model is kept, nobody will ask what they would fill in.
     pub(super) fn read(
-        dataset: &Dataset,
+        dataset: &'a Dataset,
         fold: Fold,
         wanted: &[Imputer],
+        missing: &[bool],
         keep_models: bool,
         ctx: &FitContext,
-    ) -> Result<Self, FitError> {
+    ) -> Self {
         let start = ThreadTime::now();
         let y = dataset.labels().select(&fold.train);
         let classes = KnownClasses::of(&y);
         let mut data = Self {
-            train: RawFeatures::of_rows(dataset, &fold.train, ctx)?,
-            test: RawFeatures::of_rows(dataset, &fold.test, ctx)?,
+            dataset,
+            train_rows: fold.train,
             y_compact: classes.compact(&y),
             y_test: dataset.labels().select(&fold.test),
             y,
@@ -56,16 +57,22 @@ impl FoldData {
             imputers: [None, None, None, None],
             read_secs: 0.0,
         };
-        let mut missing = data.train.columns_with_missing();
-        for (missing, also) in missing.iter_mut().zip(data.test.columns_with_missing()) {
-            *missing |= also;
-        }
         data.read_secs = start.elapsed().as_secs_f64();
         let is_complete = !missing.is_empty() && missing.iter().all(|m| !m) && !keep_models;
         for &imputer in wanted {
-            data.fit_imputer(imputer, is_complete, &missing, ctx);
+            data.fit_imputer(imputer, is_complete, missing, ctx);
         }
-        Ok(data)
+        data
+    }
+
+    /// The training rows.
+    pub(super) fn train(&self) -> RawFeatures<'_> {
+        RawFeatures::of_rows(self.dataset, &self.train_rows)
+    }
+
+    /// The test rows.
+    pub(super) fn test(&self) -> RawFeatures<'_> {
+        RawFeatures::of_rows(self.dataset, &self.test_rows)
     }
 
     fn fit_imputer(
@@ -77,9 +84,9 @@ impl FoldData {
     ) {
         let start = ThreadTime::now();
         let fitted = if is_complete {
-            Ok(FittedImputer::for_complete_table(self.train.categorical()))
+            Ok(FittedImputer::for_complete_table(self.train().categorical()))
         } else {
-            imputer.fit(&self.train, ctx)
+            imputer.fit(&self.train(), ctx)
         };
         let agrees = |other: &Imputer| match (&fitted, &self.imputer(*other)) {
             (Ok(a), Some(FoldImputer { fitted: Ok(b), .. })) => a.agrees_with(b, missing),

@@ -35,7 +35,11 @@ impl Group {
 type Base = (Vec<Imputer>, Encoder, Scaler);
 
 /// The groups: those that share their first steps follow each other, in order of first appearance.
-pub(super) fn groups(dataset: &Dataset, pipelines: &[Pipeline], folds: &[FoldData]) -> Vec<Group> {
+pub(super) fn groups(
+    dataset: &Dataset,
+    pipelines: &[Pipeline],
+    folds: &[FoldData<'_>],
+) -> Vec<Group> {
     let has_categories = dataset.columns().iter().any(|c| matches!(c, Column::Categorical { .. }));
     let mut groups: Vec<Group> = Vec::new();
     let mut found: HashMap<(Base, Reducer), usize> = HashMap::new();

@@ -23,6 +23,7 @@ use pitchpipe_table::{Dataset, stratified_folds};
 use rayon::prelude::*;
 
 use crate::impute::Imputer;
+use crate::raw_features::columns_with_missing;
 use crate::{FitContext, FitError, Pipeline, Stream};
 use fold::FoldData;
 pub use outcome::{Evaluation, LabelScores, Outcome};
@@ -103,13 +104,9 @@ impl Validation {
             .num_threads(self.threads.max(1))
             .build()
             .map_err(|_| FitError::NoThreads { wanted: self.threads })?;
-        pool.install(|| match self.read_folds(dataset, pipelines) {
-            Ok(folds) => Ok(Schedule::new(self, dataset, pipelines, &folds, report).run(&pool)),
-            Err(err) => {
-                let mut report = report;
-                (0..pipelines.len()).for_each(|i| report(i, Outcome::from_error(&err, 0.0)));
-                Ok(Effort::default())
-            }
+        pool.install(|| {
+            let folds = self.read_folds(dataset, pipelines);
+            Ok(Schedule::new(self, dataset, pipelines, &folds, report).run(&pool))
         })
     }
 
@@ -124,19 +121,14 @@ impl Validation {
         Ok(outcomes.into_iter().map(|o| o.expect("every pipeline is reported")).collect())
     }
 
-    fn read_folds(
-        &self,
-        dataset: &Dataset,
-        pipelines: &[Pipeline],
-    ) -> Result<Vec<FoldData>, FitError> {
+    fn read_folds<'a>(&self, dataset: &'a Dataset, pipelines: &[Pipeline]) -> Vec<FoldData<'a>> {
         let is_wanted = |i: &Imputer| pipelines.iter().any(|p| p.preparation.imputer == *i);
         let wanted: Vec<Imputer> = Imputer::ALL.into_iter().filter(is_wanted).collect();
+        let missing = columns_with_missing(dataset);
         let folds = stratified_folds(dataset.labels(), self.n_folds, self.seed).folds;
         let ctx = self.context(0);
-        folds
-            .into_par_iter()
-            .map(|fold| FoldData::read(dataset, fold, &wanted, self.keep_models, &ctx))
-            .collect()
+        let read = |fold| FoldData::read(dataset, fold, &wanted, &missing, self.keep_models, &ctx);
+        folds.into_par_iter().map(read).collect()
     }
 
     /// The context of a fold: streams are keyed by it, and the deadline and the ceiling apply.

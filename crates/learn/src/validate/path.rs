@@ -96,7 +96,7 @@ impl Path {
     /// Prepares the fold; `shares` are those of PCA that will be wanted of the same scaled matrix.
     pub(super) fn prepare(
         &mut self,
-        fold: &FoldData,
+        fold: &FoldData<'_>,
         preparation: Preparation,
         shares: &[Share],
         ctx: &FitContext,
@@ -107,7 +107,8 @@ impl Path {
         self.scale(preparation.scaler, ctx)?;
         let (reducer, train, test, secs) = self.reduce(fold, preparation.reducer, shares, ctx)?;
         let content = ThreadTime::now();
-        let _keyed = (train.content(), test.content());
+        train.content_within(ctx)?;
+        test.content_within(ctx)?;
         let content_secs = content.elapsed().as_secs_f64();
         let (imputed, encoded, scaled) = (self.imputed(), self.encoded(), self.scaled());
         let steps = Steps {
@@ -134,7 +135,12 @@ impl Path {
         &self.scaled.as_ref().expect("scaled before it is reduced").1
     }
 
-    fn impute(&mut self, fold: &FoldData, to: Imputer, ctx: &FitContext) -> Result<(), FitError> {
+    fn impute(
+        &mut self,
+        fold: &FoldData<'_>,
+        to: Imputer,
+        ctx: &FitContext,
+    ) -> Result<(), FitError> {
         if self.imputed.as_ref().is_some_and(|(done, _)| *done == to) {
             return Ok(());
         }
@@ -142,8 +148,8 @@ impl Path {
         *self = Self::default();
         let start = ThreadTime::now();
         let fitted = fold.fitted_imputer(to)?;
-        let train = fitted.transform(&fold.train, ctx)?;
-        let test = fitted.transform(&fold.test, ctx)?;
+        let train = fitted.transform(&fold.train(), ctx)?;
+        let test = fitted.transform(&fold.test(), ctx)?;
         let secs = start.elapsed().as_secs_f64();
         self.imputed = Some((to, Imputation { train, test, secs }));
         Ok(())
@@ -181,12 +187,12 @@ impl Path {
 
     fn reduce(
         &mut self,
-        fold: &FoldData,
+        fold: &FoldData<'_>,
         to: Reducer,
         shares: &[Share],
         ctx: &FitContext,
     ) -> Result<(FittedReducer, Arc<Features>, Arc<Features>, f64), FitError> {
-        let n_raw = fold.train.n_cols();
+        let n_raw = fold.train().n_cols();
         let n = to.n_features(n_raw, &self.scaled().train)?;
         match (to, n) {
             (Reducer::Pca(_), Some(n)) => self.project(n, n_raw, shares, ctx),

@@ -27,7 +27,7 @@ pub(super) struct Schedule<'a, R> {
     options: &'a Validation,
     dataset: &'a Dataset,
     pipelines: &'a [Pipeline],
-    folds: &'a [FoldData],
+    folds: &'a [FoldData<'a>],
     groups: Vec<Group>,
     estimators: Vec<EstimatorSpec>,
     estimator_of: Vec<usize>,
@@ -79,7 +79,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         options: &'a Validation,
         dataset: &'a Dataset,
         pipelines: &'a [Pipeline],
-        folds: &'a [FoldData],
+        folds: &'a [FoldData<'a>],
         report: R,
     ) -> Self {
         let (estimators, estimator_of) = distinct_estimators(pipelines);
@@ -170,7 +170,12 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         }
         let leaf = ctx.check_deadline().and_then(|()| {
             let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
-            path.prepare(&self.folds[fold], wanted.in_fold(fold), &wanted.shares, &ctx)
+            let leaf = path.prepare(&self.folds[fold], wanted.in_fold(fold), &wanted.shares, &ctx);
+            if group + 1 == self.groups.len() {
+                // Nobody will ask for the steps in between again.
+                *path = Path::default();
+            }
+            leaf
         });
         let mut state = self.lock();
         state.preparation_secs += leaf.as_ref().map_or(0.0, |leaf| leaf.cost.spent_secs);
@@ -388,7 +393,7 @@ impl State {
 /// A kept model has its own imputer: those that agree on these rows differ on future missing cells.
 fn model_of(
     pipeline: &Pipeline,
-    fold: &FoldData,
+    fold: &FoldData<'_>,
     steps: &Steps,
     estimator: Option<crate::estimate::FittedEstimator>,
 ) -> FittedPipeline {

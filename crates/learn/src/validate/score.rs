@@ -21,7 +21,7 @@ pub(super) struct Scores {
 }
 
 /// Puts each row's prediction in the dataset's order.
-pub(super) fn out_of_fold(n_classes: usize, folds: &[(&FoldData, &Prediction)]) -> Prediction {
+pub(super) fn out_of_fold(n_classes: usize, folds: &[(&FoldData<'_>, &Prediction)]) -> Prediction {
     let n_rows = folds.iter().map(|(fold, _)| fold.test_rows.len()).sum::<usize>();
     let mut values = vec![0.0; n_rows * n_classes];
     let mut codes = vec![0; n_rows];
@@ -41,11 +41,11 @@ pub(super) fn out_of_fold(n_classes: usize, folds: &[(&FoldData, &Prediction)]) 
 /// Measures the predictions of all folds.
 pub(super) fn scores(
     truth: &Labels,
-    folds: &[(&FoldData, &Prediction)],
+    folds: &[(&FoldData<'_>, &Prediction)],
     all: &Prediction,
 ) -> Scores {
     let n_folds = folds.len() as f64;
-    let decide = |decision: Decision, fold: &FoldData, prediction: &Prediction| {
+    let decide = |decision: Decision, fold: &FoldData<'_>, prediction: &Prediction| {
         let probabilities = prediction.probabilities.values();
         decision.decide(&prediction.labels, probabilities, fold.classes.priors())
     };

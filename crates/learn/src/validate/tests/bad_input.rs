@@ -2,13 +2,15 @@
 
 use proptest::prelude::*;
 
+use pitchpipe_table::UNSEEN_CODE;
+
 use super::*;
-use crate::Preparation;
 use crate::encode::Encoder;
 use crate::estimate::EstimatorSpec;
 use crate::reduce::Reducer;
 use crate::scale::Scaler;
 use crate::search_space::estimators;
+use crate::{Preparation, RawFeatures};
 
 /// One estimator of each type, and the grid's extremes.
 fn one_of_each() -> Vec<EstimatorSpec> {
@@ -185,6 +187,28 @@ fn too_few_rows_or_folds_and_no_columns_are_errors() {
 }
 
 #[test]
+fn a_category_never_met_is_all_zeros_or_missing() {
+    let ctx = FitContext::unhurried();
+    let table = |codes: Vec<u32>| {
+        let labels = Labels::from_codes(vec![0; codes.len()], 2);
+        Dataset::new(vec![Column::Categorical { codes, n_levels: 3 }], labels)
+    };
+    let seen = table(vec![2, 2]);
+    let raw = |table| RawFeatures::of_rows(table, &[0, 1]);
+    let y = Labels::from_codes([0, 1], 2);
+    let new = table(vec![UNSEEN_CODE, MISSING_CODE]);
+    let prepared = |encoder| {
+        let imputer = Imputer::MostFrequent;
+        let (scaler, reducer) = (Scaler::None, Reducer::None);
+        let preparation = Preparation { imputer, encoder, scaler, reducer };
+        let (fitted, _) = preparation.fit(&raw(&seen), &y, &ctx).unwrap();
+        fitted.transform(&raw(&new), &ctx).unwrap().rows().to_vec()
+    };
+    assert_eq!(prepared(Encoder::OneHot), [0.0, 1.0]);
+    assert_eq!(prepared(Encoder::None), [2.0, 2.0]);
+}
+
+#[test]
 fn new_rows_unlike_any_seen_are_predicted() {
     let dataset = mixed_table(60, 3, 9);
     let n = 4;
@@ -192,7 +216,7 @@ fn new_rows_unlike_any_seen_are_predicted() {
         vec![
             Column::Numeric(vec![1e308, -1e308, f64::NAN, f64::INFINITY]),
             Column::Numeric(vec![f64::NAN; n]),
-            Column::Categorical { codes: vec![3, 77, MISSING_CODE, 0], n_levels: 100 },
+            Column::Categorical { codes: vec![3, UNSEEN_CODE, MISSING_CODE, 0], n_levels: 4 },
             Column::Numeric(vec![-1e308; n]),
             Column::Numeric(vec![5e-324; n]),
             Column::Numeric(vec![0.0, 1.5, -2.0, f64::NAN]),

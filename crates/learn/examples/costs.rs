@@ -1,0 +1,88 @@
+//! Whether the cost that sharing attributes to a pipeline is what running it alone really takes.
+//!
+//! Evaluates a sample of pipelines together, then each alone, and compares the CPU seconds.
+//!
+//! ```text
+//! costs [--sample N] [--rows N] [--cols N]
+//! ```
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use pitchpipe_learn::{Outcome, PipelineId, Validation};
+use support::{Shape, generated, uniform};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut shape = Shape { n_rows: 1000, n_cols: 20, n_classes: 3, is_mixed: true };
+    let mut n_sample = 200;
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let number = args.next().ok_or("a number is missing")?.parse::<usize>()?;
+        match arg.as_str() {
+            "--sample" => n_sample = number,
+            "--rows" => shape.n_rows = number,
+            "--cols" => shape.n_cols = number,
+            other => return Err(format!("there is no option {other}").into()),
+        }
+    }
+    let dataset = generated(shape, 3);
+    let mut uniform = uniform(8);
+    // Whole families of two preparations: what is shared is what has to be modelled.
+    let ids: Vec<PipelineId> = [[1, 0, 0, 7], [3, 1, 1, 1]]
+        .iter()
+        .flat_map(|&[i, e, s, r]| {
+            (0..183).map(move |k| PipelineId::from_positions([i, e, s, r, k]))
+        })
+        .flatten()
+        .collect();
+    let pipelines: Vec<_> = ids.iter().map(|id| id.pipeline()).collect();
+    let options = Validation::default();
+    let together = options.outcomes(&dataset, &pipelines)?;
+    let modelled: Vec<Option<f64>> = together
+        .iter()
+        .map(|outcome| match outcome {
+            Outcome::Finished(evaluation) => Some(evaluation.alone_secs),
+            _ => None,
+        })
+        .collect();
+
+    let mut by_type: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for _ in 0..n_sample {
+        let i = (uniform() * pipelines.len() as f64) as usize;
+        let pipeline = &pipelines[i];
+        let Some(modelled) = modelled[i] else { continue };
+        // The best of three: other work on the machine only adds.
+        let mut measured = f64::INFINITY;
+        for _ in 0..3 {
+            let start = cpu_time::ProcessTime::now();
+            options.outcomes(&dataset, std::slice::from_ref(pipeline))?;
+            measured = measured.min(start.elapsed().as_secs_f64());
+        }
+        by_type.entry(pipeline.estimator.name()).or_default().push(modelled / measured);
+    }
+    println!("modelled / measured CPU seconds of a pipeline alone");
+    println!(
+        "{:<22} {:>5} {:>7} {:>7} {:>7} {:>9}",
+        "", "n", "least", "median", "most", "within 25%"
+    );
+    let mut all = Vec::new();
+    for (name, mut ratios) in by_type {
+        all.extend(ratios.clone());
+        print_row(name, &mut ratios);
+    }
+    print_row("all", &mut all);
+    Ok(())
+}
+
+fn print_row(name: &str, ratios: &mut [f64]) {
+    ratios.sort_by(f64::total_cmp);
+    let (n, close) = (ratios.len(), ratios.iter().filter(|r| (0.75..=1.25).contains(*r)).count());
+    if n > 0 {
+        let (least, median, most) = (ratios[0], ratios[n / 2], ratios[n - 1]);
+        println!(
+            "{name:<22} {n:>5} {least:>7.2} {median:>7.2} {most:>7.2} {:>8}%",
+            100 * close / n
+        );
+    }
+}
