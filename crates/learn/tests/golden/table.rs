@@ -60,10 +60,11 @@ impl Table {
     pub(crate) fn standardised(&self, fold: usize) -> Split {
         let (dataset, ctx) = (self.dataset(), FitContext::unhurried());
         let (train, test) = self.rows(fold);
-        let raw = |rows: &[usize]| RawFeatures::of_rows(&dataset, rows, &ctx).unwrap();
         let y_train = dataset.labels().select(&train);
-        let (fitted, x) = Preparation::default().fit(&raw(&train), &y_train, &ctx).unwrap();
-        let x_test = fitted.transform(&raw(&test), &ctx).unwrap();
+        let (fitted, x) = Preparation::default()
+            .fit(&RawFeatures::of_rows(&dataset, &train), &y_train, &ctx)
+            .unwrap();
+        let x_test = fitted.transform(&RawFeatures::of_rows(&dataset, &test), &ctx).unwrap();
         let y_test = dataset.labels().select(&test);
         Split { train: (*x).clone(), y_train, test: (*x_test).clone(), y_test }
     }
