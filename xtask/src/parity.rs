@@ -163,7 +163,7 @@ impl Data {
         };
         let ctx = FitContext::unhurried();
         let rows: Vec<usize> = (0..dataset.n_rows()).collect();
-        let raw = RawFeatures::of_rows(dataset, &rows, &ctx).map_err(|e| e.to_string())?;
+        let raw = RawFeatures::of_rows(dataset, &rows);
         let (_, x) = preparation.fit(&raw, dataset.labels(), &ctx).map_err(|e| e.to_string())?;
         let mut fold = vec![0; dataset.n_rows()];
         for (f, part) in stratified_folds(dataset.labels(), 3, 0).iter().enumerate() {
@@ -183,9 +183,9 @@ impl Data {
             let (train, test): (Vec<usize>, Vec<usize>) =
                 (0..self.y.len()).partition(|&row| self.fold[row] != fold);
             let y_train = dataset.labels().select(&train);
-            let raw = RawFeatures::of_rows(&dataset, &train, &ctx)?;
+            let raw = RawFeatures::of_rows(&dataset, &train);
             let (fitted, x) = Preparation::default().fit(&raw, &y_train, &ctx)?;
-            let x_test = fitted.transform(&RawFeatures::of_rows(&dataset, &test, &ctx)?, &ctx)?;
+            let x_test = fitted.transform(&RawFeatures::of_rows(&dataset, &test), &ctx)?;
             let y_test = dataset.labels().select(&test);
             Ok(Split { train: (*x).clone(), y_train, test: (*x_test).clone(), y_test })
         };
