@@ -14,6 +14,8 @@ mod score;
 mod settings;
 mod store;
 mod stump;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use columns::TreeCache;
 pub use forest::FittedForest;
