@@ -4,7 +4,7 @@ use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use super::tree::{MaxFeatures, Node, Regressor};
+use super::tree::{MaxFeatures, Node, Regressor, find_leaves};
 use crate::component::evaluate_alone;
 use crate::{
     Classifier, Estimator, Features, FitContext, FitError, Member, Prediction, Probabilities,
@@ -47,20 +47,6 @@ pub struct FittedGradientBoosting {
 struct RegressionTree {
     nodes: Vec<Node>,
     values: Vec<f64>,
-}
-
-impl RegressionTree {
-    #[inline]
-    fn value(&self, row: &[f32]) -> f64 {
-        let mut at = 0;
-        loop {
-            let node = self.nodes[at];
-            if node.is_leaf() {
-                return self.values[at];
-            }
-            at = node.child(row);
-        }
-    }
 }
 
 impl Estimator for GradientBoosting {
@@ -213,11 +199,9 @@ impl Classifier for FittedGradientBoosting {
         for (at, tree) in self.trees.iter().enumerate() {
             ctx.check_deadline()?;
             let output = at % n_outputs;
-            for (row, scores) in
-                rows.chunks_exact(x.n_cols()).zip(scores.chunks_exact_mut(n_outputs))
-            {
-                scores[output] += tree.value(row);
-            }
+            find_leaves(&tree.nodes, rows, x.n_cols(), |row, leaf| {
+                scores[row * n_outputs + output] += tree.values[leaf];
+            });
         }
         if n_outputs == 1 {
             scores = scores.iter().map(|&s| logistic(s)).flat_map(|p| [1.0 - p, p]).collect();

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use cpu_time::ThreadTime;
 
+use super::score::EQUAL;
 use crate::{Features, FitContext, FitError};
 
 /// The caches that [`Features`] carries for trees; filled at first use.
@@ -37,7 +38,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn column(&self, feature: usize) -> &[f32] {
         &self.values[feature * self.n_rows..(feature + 1) * self.n_rows]
     }
@@ -49,10 +50,25 @@ pub(crate) struct Sorted {
     pub(crate) n_rows: usize,
     pub(crate) n_cols: usize,
     order: Vec<u32>,
-    position: Vec<u32>,
+    position: Positions,
     values: Vec<f32>,
+    close: Vec<u64>,
     /// CPU seconds that sorting took, the copy to single precision included.
     pub(crate) secs: f64,
+}
+
+/// Positions of rows, in as few bits as their number allows.
+#[derive(Debug)]
+enum Positions {
+    Short(Vec<u16>),
+    Long(Vec<u32>),
+}
+
+/// The positions of one column's rows.
+#[derive(Clone, Copy)]
+pub(crate) enum PositionSlice<'a> {
+    Short(&'a [u16]),
+    Long(&'a [u32]),
 }
 
 /// One column of [`Sorted`].
@@ -61,26 +77,44 @@ pub(crate) struct SortedColumn<'a> {
     /// The row at each position.
     pub(crate) order: &'a [u32],
     /// The position of each row: the inverse of `order`.
-    pub(crate) position: &'a [u32],
+    pub(crate) position: PositionSlice<'a>,
     /// The value at each position, ascending.
     pub(crate) values: &'a [f32],
+    /// One bit for each position, set where the next value counts as equal.
+    close: &'a [u64],
 }
 
 impl SortedColumn<'_> {
-    #[inline]
+    /// Whether the values at a position and at a later one differ. They do if the value differs
+    /// from the very next, which one bit tells without fetching either.
+    #[inline(always)]
+    pub(crate) fn differ(self, at: usize, later: usize) -> bool {
+        self.close[at >> 6] >> (at & 63) & 1 == 0 || self.values[later] > self.values[at] + EQUAL
+    }
+
+    #[inline(always)]
     pub(crate) fn value_of(self, row: u32) -> f32 {
-        self.values[self.position[row as usize] as usize]
+        let at = match self.position {
+            PositionSlice::Short(position) => position[row as usize] as usize,
+            PositionSlice::Long(position) => position[row as usize] as usize,
+        };
+        self.values[at]
     }
 }
 
 impl Sorted {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn column(&self, feature: usize) -> SortedColumn<'_> {
         let range = feature * self.n_rows..(feature + 1) * self.n_rows;
+        let n_words = self.n_rows.div_ceil(64);
         SortedColumn {
             order: &self.order[range.clone()],
-            position: &self.position[range.clone()],
+            position: match &self.position {
+                Positions::Short(position) => PositionSlice::Short(&position[range.clone()]),
+                Positions::Long(position) => PositionSlice::Long(&position[range.clone()]),
+            },
             values: &self.values[range],
+            close: &self.close[feature * n_words..(feature + 1) * n_words],
         }
     }
 }
@@ -161,8 +195,14 @@ fn sort(columns: &Columns, ctx: &FitContext) -> Result<Sorted, FitError> {
     let start = ThreadTime::now();
     let (n_rows, n_cols) = (columns.n_rows, columns.n_cols);
     let mut order = vec![0u32; n_rows * n_cols];
-    let mut position = vec![0u32; n_rows * n_cols];
+    let mut position = if n_rows <= 1 << 16 {
+        Positions::Short(vec![0; n_rows * n_cols])
+    } else {
+        Positions::Long(vec![0; n_rows * n_cols])
+    };
     let mut values = vec![0f32; n_rows * n_cols];
+    let n_words = n_rows.div_ceil(64);
+    let mut close = vec![0u64; n_words * n_cols];
     let mut keyed = vec![0u64; n_rows];
     let mut spare = vec![0u64; n_rows];
     for feature in 0..n_cols {
@@ -174,16 +214,28 @@ fn sort(columns: &Columns, ctx: &FitContext) -> Result<Sorted, FitError> {
         }
         sort_keyed(&mut keyed, &mut spare);
         let (order, values) = (&mut order[range.clone()], &mut values[range.clone()]);
-        let position = &mut position[range];
         for (at, &key) in keyed.iter().enumerate() {
             let row = key as u32;
             order[at] = row;
             values[at] = column[row as usize];
-            position[row as usize] = at as u32;
+        }
+        let close = &mut close[feature * n_words..(feature + 1) * n_words];
+        for (at, pair) in values.windows(2).enumerate() {
+            close[at >> 6] |= u64::from(pair[1] <= pair[0] + EQUAL) << (at & 63);
+        }
+        match &mut position {
+            Positions::Short(position) => invert(order, &mut position[range], |at| at as u16),
+            Positions::Long(position) => invert(order, &mut position[range], |at| at as u32),
         }
     }
     let secs = columns.secs + start.elapsed().as_secs_f64();
-    Ok(Sorted { n_rows, n_cols, order, position, values, secs })
+    Ok(Sorted { n_rows, n_cols, order, position, values, close, secs })
+}
+
+fn invert<I>(order: &[u32], position: &mut [I], as_position: impl Fn(usize) -> I) {
+    for (at, &row) in order.iter().enumerate() {
+        position[row as usize] = as_position(at);
+    }
 }
 
 /// Bits that sort as the number does.
@@ -245,13 +297,8 @@ mod tests {
             });
             let column = sorted.column(0);
             assert_eq!(column.order, expected);
-            assert!(
-                column
-                    .order
-                    .iter()
-                    .enumerate()
-                    .all(|(at, &r)| column.position[r as usize] == at as u32)
-            );
+            let row_values: Vec<f32> = x.column(0).iter().map(|&v| v as f32).collect();
+            assert!((0..n).all(|row| column.value_of(row as u32) == row_values[row]));
         }
     }
 

@@ -1,17 +1,17 @@
 //! Forests: trees that vote with their class shares. A decision tree is a forest of one.
 //!
 //! One forest answers for a whole family of `min_samples_split`: it is grown with the smallest,
-//! and each test row, on its way down, leaves the shares of the node at which a larger setting
-//! would have stopped.
+//! and each test row, on its one way down, meets the nodes at which larger settings stop.
 
 use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use super::grow::{Grower, Grown, Splitter};
+use super::grow::{Grower, Grown};
 use super::sample::bootstrap;
 use super::settings::{Criterion, MinSamplesSplit};
-use super::store::Tree;
+use super::split::Splitter;
+use super::store::{Tree, find_leaves};
 use crate::{
     Classifier, Features, FitContext, FitError, Member, Prediction, Probabilities, Stream,
 };
@@ -48,10 +48,10 @@ impl Classifier for FittedForest {
         for tree in &self.trees {
             ctx.check_deadline()?;
             let shares = tree.shares();
-            let rows = rows.values.chunks_exact(x.n_cols());
-            for (row, sums) in rows.zip(sums.chunks_exact_mut(self.n_classes)) {
-                tree.add_shares(tree.leaf(row), &shares, sums);
-            }
+            find_leaves(&tree.nodes, &rows.values, x.n_cols(), |row, leaf| {
+                let sums = &mut sums[row * self.n_classes..(row + 1) * self.n_classes];
+                tree.add_shares(leaf, &shares, sums);
+            });
         }
         Ok(average(sums, self.n_classes, self.trees.len()))
     }
@@ -227,8 +227,8 @@ fn count_work(grown: &Grown, n_rows: usize, settings: &mut [Setting]) {
     }
 }
 
-/// Walks every test row down the tree once, leaving the shares of the node where each setting
-/// stops. Nodes get smaller on the way down, so the settings stop in the order they are listed.
+/// Walks every test row down the tree once, and leaves the shares of the nodes where each setting
+/// stops on the way.
 fn walk(
     grown: &Grown,
     test: &Features,
@@ -236,32 +236,46 @@ fn walk(
     settings: &mut [Setting],
     sums: &mut [f64],
 ) {
-    let tree = &grown.tree;
-    let shares = tree.shares();
-    let stops: Vec<u32> = settings.iter().map(|setting| setting.min_rows).collect();
-    let mut steps = vec![0usize; stops.len()];
-    let rows = test.tree_rows().values.chunks_exact(test.n_cols());
-    for (row, sums) in rows.zip(sums.chunks_exact_mut(stops.len() * n_classes)) {
-        let (mut at, mut depth, mut stopped) = (0, 0, 0);
-        loop {
-            let node = tree.nodes[at];
-            let is_leaf = node.is_leaf();
-            while stopped < stops.len() && (is_leaf || grown.sizes[at] < stops[stopped]) {
-                let sums = &mut sums[stopped * n_classes..(stopped + 1) * n_classes];
-                tree.add_shares(at, &shares, sums);
-                steps[stopped] += depth;
-                stopped += 1;
-            }
-            if is_leaf || stopped == stops.len() {
-                break;
-            }
-            at = node.child(row);
-            depth += 1;
+    let (tree, shares, n_settings) = (&grown.tree, grown.tree.shares(), settings.len());
+    let (stops, depths) = (stops(grown, settings), depths(tree));
+    let mut steps = vec![0usize; n_settings];
+    find_leaves(&tree.nodes, &test.tree_rows().values, test.n_cols(), |row, leaf| {
+        let sums = &mut sums[row * n_settings * n_classes..(row + 1) * n_settings * n_classes];
+        let stops = &stops[leaf * n_settings..(leaf + 1) * n_settings];
+        for ((sums, &stop), steps) in sums.chunks_exact_mut(n_classes).zip(stops).zip(&mut steps) {
+            tree.add_shares(stop as usize, &shares, sums);
+            *steps += depths[stop as usize] as usize;
         }
-    }
+    });
     for (setting, steps) in settings.iter_mut().zip(steps) {
         setting.predict_work += steps as f64 + LEAVING_WORK * test.n_rows() as f64;
     }
+}
+
+/// For every node and setting, the node where that setting stops on the way there. Nodes get
+/// smaller on the way down, so a setting that has stopped stays where it is.
+fn stops(grown: &Grown, settings: &[Setting]) -> Vec<u32> {
+    let (nodes, n) = (&grown.tree.nodes, settings.len());
+    let mut stops: Vec<u32> = (0..nodes.len() as u32).flat_map(|node| vec![node; n]).collect();
+    for (at, node) in nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
+        for (s, setting) in settings.iter().enumerate() {
+            if grown.sizes[at] < setting.min_rows {
+                let stop = stops[at * n + s];
+                stops[node.left as usize * n + s] = stop;
+                stops[(node.left as usize + 1) * n + s] = stop;
+            }
+        }
+    }
+    stops
+}
+
+fn depths(tree: &Tree) -> Vec<u32> {
+    let mut depths = vec![0; tree.nodes.len()];
+    for (at, node) in tree.nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
+        depths[node.left as usize] = depths[at] + 1;
+        depths[node.left as usize + 1] = depths[at] + 1;
+    }
+    depths
 }
 
 /// What each setting alone would have cost, from its share of the counted work.

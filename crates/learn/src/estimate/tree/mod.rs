@@ -12,6 +12,7 @@ mod regress;
 mod sample;
 mod score;
 mod settings;
+mod split;
 mod store;
 mod stump;
 #[cfg(test)]
@@ -22,5 +23,5 @@ pub use forest::FittedForest;
 pub(crate) use forest::{Recipe, evaluate_forest, fit_forest};
 pub(crate) use regress::Regressor;
 pub use settings::{Criterion, MaxFeatures, MinSamplesSplit};
-pub(crate) use store::Node;
+pub(crate) use store::{Node, find_leaves};
 pub(crate) use stump::{StumpFinder, StumpSplit};

@@ -4,8 +4,8 @@
 //! sorted column deals its positions out to the level's nodes, still in order, so nothing is ever
 //! sorted again. With a few features for each split, nodes go one by one as in a forest.
 
-use super::columns::{Sorted, SortedColumn};
-use super::order::Sorter;
+use super::columns::{PositionSlice, Sorted, SortedColumn};
+use super::order::{InOrder, Sorter};
 use super::partition::partition;
 use super::sample::{FeatureSampler, NodeRng};
 use super::score::{EQUAL, Sums, best_cut, halfway};
@@ -31,7 +31,9 @@ pub(crate) struct Regressor<'a> {
     varying: Vec<usize>,
     rows: Vec<u32>,
     scratch: Vec<u32>,
-    sorter: Sorter,
+    sorter: Sorter<f64>,
+    node_target: Vec<f64>,
+    positions: Vec<u32>,
     sampler: FeatureSampler,
     dealer: Dealer,
     nodes: Vec<Node>,
@@ -79,6 +81,8 @@ impl<'a> Regressor<'a> {
             rows: Vec::new(),
             scratch: Vec::new(),
             sorter: Sorter::new(sorted.n_rows),
+            node_target: Vec::new(),
+            positions: Vec::new(),
             sampler: FeatureSampler::new(sorted.n_cols),
             dealer: Dealer::new(sorted.n_rows),
             nodes: Vec::new(),
@@ -184,7 +188,9 @@ impl<'a> Regressor<'a> {
             let column = self.sorted.column(feature);
             self.dealer.deal(column.order);
             for (seat, at) in level.iter().enumerate() {
-                let split = best_split(self.dealer.hand(seat), column, feature, at, target);
+                let hand = self.dealer.hand(seat);
+                let target = |position: usize| target[column.order[position] as usize];
+                let split = best_split(hand, column, feature, at, target);
                 if let Some(split) = split
                     && best[seat].is_none_or(|best| wins(&split, &best, at.stream))
                 {
@@ -206,6 +212,9 @@ impl<'a> Regressor<'a> {
     /// The best split over a few features; drawing goes on while all of them are constant.
     fn split_by_draw(&mut self, at: &Open, target: &[f64]) -> Result<Option<Split>, FitError> {
         let mut rng = NodeRng::new(at.stream);
+        self.node_target.clear();
+        let rows = &self.rows[at.start..at.end];
+        self.node_target.extend(rows.iter().map(|&row| target[row as usize]));
         let (mut best, mut drawn, mut varying): (Option<Split>, _, _) = (None, 0, 0);
         while drawn < self.max_features || varying == 0 {
             let Some(feature) = self.sampler.draw(&mut rng) else { break };
@@ -213,12 +222,22 @@ impl<'a> Regressor<'a> {
             self.check_deadline(at.end - at.start)?;
             let column = self.sorted.column(feature);
             let rows = &self.rows[at.start..at.end];
-            let positions = self.sorter.sort(rows, column.position);
+            self.positions.clear();
+            match column.position {
+                PositionSlice::Short(from) => {
+                    self.positions.extend(rows.iter().map(|&row| u32::from(from[row as usize])));
+                }
+                PositionSlice::Long(from) => {
+                    self.positions.extend(rows.iter().map(|&row| from[row as usize]));
+                }
+            }
+            let InOrder { positions, slots } = self.sorter.sort(&self.positions, &self.node_target);
             let value = |i: usize| column.values[positions[i] as usize];
             if value(positions.len() - 1) <= value(0) + EQUAL {
                 continue;
             }
             varying += 1;
+            let target = |position: usize| slots[position];
             if let Some(split) = best_split(positions, column, feature, at, target)
                 && best.is_none_or(|best| split.score > best.score)
             {
@@ -246,13 +265,13 @@ fn wins(split: &Split, best: &Split, stream: Stream) -> bool {
         || (split.score == best.score && rank(split.feature) < rank(best.feature))
 }
 
-#[inline]
+#[inline(always)]
 fn best_split(
     positions: &[u32],
     column: SortedColumn<'_>,
     feature: usize,
     at: &Open,
-    target: &[f64],
+    target: impl Fn(usize) -> f64,
 ) -> Option<Split> {
     let n = positions.len() as f64;
     let mut sums = Friedman { n, sum: at.sum, n_left: 0.0, left: 0.0 };
@@ -271,17 +290,18 @@ struct Friedman {
 }
 
 impl Sums<f64> for Friedman {
-    #[inline]
+    #[inline(always)]
     fn add(&mut self, target: f64) {
         self.left += target;
         self.n_left += 1.0;
     }
 
-    #[inline]
-    fn score(&self) -> f64 {
+    #[inline(always)]
+    fn score(&self) -> (f64, f64) {
         let n_right = self.n - self.n_left;
         let difference = n_right * self.left - self.n_left * (self.sum - self.left);
-        difference * difference / (self.n_left * n_right)
+        // Divided as scikit-learn does, so that what it rounds to a draw is one here.
+        (difference * difference / (self.n_left * n_right), 1.0)
     }
 }
 

@@ -18,10 +18,51 @@ impl Node {
         self.left == 0
     }
 
-    /// The child that a row goes to; the node must not be a leaf.
+    /// The child that a row goes to; without meaning for a leaf.
     #[inline]
     pub(crate) fn child(self, row: &[f32]) -> usize {
         self.left as usize + usize::from(row[self.feature as usize] > self.threshold)
+    }
+}
+
+/// Finds the leaf of each of `rows`, row-major with `n_cols` columns, and hands it to `visit`
+/// together with the row's number.
+///
+/// Several rows walk side by side: while one waits for memory, the others move on.
+#[inline]
+pub(crate) fn find_leaves(
+    nodes: &[Node],
+    rows: &[f32],
+    n_cols: usize,
+    mut visit: impl FnMut(usize, usize),
+) {
+    const ABREAST: usize = 8;
+    let n_rows = rows.len() / n_cols;
+    let row = |i: usize| &rows[i * n_cols..(i + 1) * n_cols];
+    let n_abreast = n_rows - n_rows % ABREAST;
+    for first in (0..n_abreast).step_by(ABREAST) {
+        let group: [&[f32]; ABREAST] = std::array::from_fn(|i| row(first + i));
+        let mut at = [0usize; ABREAST];
+        loop {
+            let mut is_done = true;
+            for i in 0..ABREAST {
+                let node = nodes[at[i]];
+                let child = node.child(group[i]);
+                at[i] = if node.is_leaf() { at[i] } else { child };
+                is_done &= node.is_leaf();
+            }
+            if is_done {
+                break;
+            }
+        }
+        at.into_iter().enumerate().for_each(|(i, leaf)| visit(first + i, leaf));
+    }
+    for i in n_abreast..n_rows {
+        let mut at = 0;
+        while !nodes[at].is_leaf() {
+            at = nodes[at].child(row(i));
+        }
+        visit(i, at);
     }
 }
 
@@ -78,19 +119,6 @@ impl Tree {
         let span = self.spans[node];
         for at in span.start as usize..(span.start + span.len) as usize {
             sums[self.classes[at] as usize] += shares[at];
-        }
-    }
-
-    /// The leaf of a row.
-    #[inline]
-    pub(crate) fn leaf(&self, row: &[f32]) -> usize {
-        let mut at = 0;
-        loop {
-            let node = self.nodes[at];
-            if node.is_leaf() {
-                return at;
-            }
-            at = node.child(row);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A stump: one split, by Gini impurity, of rows with fractional weights.
 
-use super::columns::{Sorted, SortedColumn};
-use super::score::{Sums, best_cut, gini, halfway};
+use super::columns::Sorted;
+use super::score::{Sums, best_cut, gini, halfway, quotient};
 use crate::{FitContext, FitError, Stream};
 
 /// A node this pure is not split (scikit-learn's `EPSILON`).
@@ -115,15 +115,16 @@ impl<'a> StumpFinder<'a> {
             self.weighted.extend(self.everyone.iter().copied().filter(has_weight));
         }
         let positions = if skipping.is_some() { &self.weighted } else { &self.everyone };
+        let row_at = |at: usize| column.order[at] as usize;
         let cut = if self.n_classes == 2 {
             let mut sums = TwoSides { all, totals: [totals[0], totals[1]], left: [0.0; 2] };
-            best_cut(positions, column, &self.pairs, &mut sums)
+            best_cut(positions, column, |at| self.pairs[row_at(at)], &mut sums)
         } else {
             self.left.fill(0.0);
             let mut sums = Sides { all, totals, left: &mut self.left, left_weight: 0.0 };
-            best_cut(positions, column, &self.payload, &mut sums)
+            best_cut(positions, column, |at| self.payload[row_at(at)], &mut sums)
         }?;
-        let value = |i: usize| value_at(column, positions[i]);
+        let value = |i: usize| column.values[positions[i] as usize];
         let threshold = halfway(value(cut.n_left - 1), value(cut.n_left));
         Some(StumpSplit { feature, threshold, score: cut.score })
     }
@@ -136,10 +137,6 @@ impl<'a> StumpFinder<'a> {
         }
         Ok(())
     }
-}
-
-fn value_at(column: SortedColumn<'_>, position: u32) -> f32 {
-    column.values[position as usize]
 }
 
 /// Two classes, each with a sum of its own.
@@ -157,7 +154,7 @@ impl Sums<[f64; 2]> for TwoSides {
     }
 
     #[inline]
-    fn score(&self) -> f64 {
+    fn score(&self) -> (f64, f64) {
         let [a, b] = self.left;
         let (c, d) = (self.totals[0] - a, self.totals[1] - b);
         let left = a + b;
@@ -182,7 +179,7 @@ impl Sums<(f64, u32)> for Sides<'_> {
     }
 
     #[inline]
-    fn score(&self) -> f64 {
+    fn score(&self) -> (f64, f64) {
         let (mut left_squares, mut right_squares) = (0.0, 0.0);
         for (&left, &total) in self.left.iter().zip(self.totals) {
             left_squares += left * left;
@@ -192,8 +189,13 @@ impl Sums<(f64, u32)> for Sides<'_> {
     }
 }
 
-/// Rounding can leave the right side without weight; such a split is none.
+/// Rounding can leave the right side without weight; such a split is none. The quotient is taken
+/// at once, since products of small weights may vanish.
 #[inline]
-fn score(left_squares: f64, right_squares: f64, left: f64, right: f64) -> f64 {
-    if right > 0.0 { gini(left_squares, right_squares, left, right) } else { f64::NEG_INFINITY }
+fn score(left_squares: f64, right_squares: f64, left: f64, right: f64) -> (f64, f64) {
+    if right > 0.0 {
+        (quotient(gini(left_squares, right_squares, left, right)), 1.0)
+    } else {
+        (f64::NEG_INFINITY, 1.0)
+    }
 }
