@@ -92,13 +92,13 @@ impl Dataset {
     /// ```
     /// use pitchpipe_table::{CancelCheck, Dataset, ReadOptions, SchemaOptions, Source, read};
     ///
-    /// let bytes = b"size,colour,kind\n1,red,a\n2,,b\n3,blue,a\n4,red,\n".to_vec();
+    /// let bytes = b"size,colour,kind\n1,red,a\n2,,b\n3,red,a\n4,blue,\n5,blue,b\n".to_vec();
     /// let source = Source::Bytes { name: "things.csv".into(), bytes };
     /// let table = read(&source, &ReadOptions::default(), &CancelCheck::never())?;
     /// let options = SchemaOptions { target: Some("kind".into()), ..SchemaOptions::default() };
     /// let (dataset, report) = Dataset::from_table(table, &options)?;
-    /// assert_eq!((dataset.n_rows(), dataset.columns().len()), (3, 2));
-    /// assert_eq!(report.classes, [("a".to_owned(), 2), ("b".to_owned(), 1)]);
+    /// assert_eq!((dataset.n_rows(), dataset.columns().len()), (4, 2));
+    /// assert_eq!(report.classes, [("a".to_owned(), 2), ("b".to_owned(), 2)]);
     /// assert_eq!(report.n_rows_without_target, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

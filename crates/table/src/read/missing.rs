@@ -26,6 +26,12 @@ impl MissingTokens {
         chosen
     }
 
+    /// The numbers among the tokens.
+    pub(super) fn numbers(&self) -> Vec<f64> {
+        let number = |token: &Vec<u8>| std::str::from_utf8(token).ok()?.parse().ok();
+        self.tokens.iter().filter_map(number).collect()
+    }
+
     /// Whether the cell stands for a missing value.
     pub(super) fn contains(&self, cell: &[u8]) -> bool {
         let cell = cell.trim_ascii();

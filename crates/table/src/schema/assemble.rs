@@ -211,7 +211,7 @@ fn report_target(classified: &Classified, report: &mut Report) {
         report.n_rows_without_target = report.n_rows - rows.len();
         let without = missing_from(rows, report.n_rows);
         report.warnings.push(format!(
-            "left out {} of {} rows without a value in {name:?} (row {without})",
+            "left out {} of {} rows without a value in {name:?} ({without})",
             report.n_rows_without_target, report.n_rows
         ));
     }
@@ -234,7 +234,7 @@ fn report_target(classified: &Classified, report: &mut Report) {
     }
 }
 
-/// The first few rows, counted from 1, that are not among `rows`.
+/// The first few rows, counted from 1, that are not among `rows`: `row 4`, or `rows 4, 9, …`.
 fn missing_from(rows: &[usize], n_rows: usize) -> String {
     const SHOWN: usize = 5;
     let absent = (0..n_rows).filter(|row| rows.binary_search(row).is_err());
@@ -242,5 +242,6 @@ fn missing_from(rows: &[usize], n_rows: usize) -> String {
     if first.len() > SHOWN {
         first[SHOWN] = "…".to_owned();
     }
-    first.join(", ")
+    let noun = if first.len() == 1 { "row" } else { "rows" };
+    format!("{noun} {}", first.join(", "))
 }

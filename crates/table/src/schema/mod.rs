@@ -121,7 +121,7 @@ impl fmt::Display for Reason {
             Self::Constant { value } => write!(f, "the same value, {value:?}, in every row"),
             Self::UniqueText => f.write_str("a different text in every row"),
             Self::FreeText { n_distinct, n_present } => {
-                write!(f, "free text: {n_distinct} different texts in {n_present} cells")
+                write!(f, "names or free text: {n_distinct} different ones in {n_present} cells")
             }
         }
     }

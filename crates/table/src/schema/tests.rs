@@ -91,7 +91,7 @@ fn free_text_goes_unless_it_is_told_to_stay() {
     let (dataset, report) = Dataset::from_table(table(&csv), &target("y")).unwrap();
     assert_eq!(dataset.columns().len(), 1);
     let reasons: Vec<String> = report.left_out().map(|(_, r)| r.to_string()).collect();
-    assert_eq!(reasons, ["free text: 100 different texts in 120 cells"]);
+    assert_eq!(reasons, ["names or free text: 100 different ones in 120 cells"]);
 
     let options = SchemaOptions { categorical: strings(&["name"]), ..target("y") };
     let (dataset, _) = Dataset::from_table(table(&csv), &options).unwrap();

@@ -78,9 +78,11 @@ impl Builder {
         missing: Option<&MissingTokens>,
     ) -> Result<(), Fault> {
         match self {
-            Self::Numbers { values, wide, .. } => append_numbers(values, wide, array),
+            Self::Numbers { values, wide, .. } => append_numbers(values, wide, array, missing),
             Self::Instants { seconds } => append_instants(seconds, array),
-            Self::Nominal { codes, lookup, levels } => append_nominal(codes, lookup, levels, array),
+            Self::Nominal { codes, lookup, levels } => {
+                append_nominal(codes, lookup, levels, array, missing)
+            }
             Self::Text { texts } => append_text(texts, array, missing),
         }
     }
@@ -147,7 +149,12 @@ fn extend<T: ArrowPrimitiveType>(
     }
 }
 
-fn append_numbers(values: &mut Vec<f64>, wide: &mut bool, array: &ArrayRef) -> Result<(), Fault> {
+fn append_numbers(
+    values: &mut Vec<f64>,
+    wide: &mut bool,
+    array: &ArrayRef,
+    missing: Option<&MissingTokens>,
+) -> Result<(), Fault> {
     use DataType as D;
     let start = values.len();
     match array.data_type() {
@@ -167,7 +174,11 @@ fn append_numbers(values: &mut Vec<f64>, wide: &mut bool, array: &ArrayRef) -> R
         kind if kind.is_decimal() => append_decimals(values, array)?,
         other => return Err(Fault::Type(other.clone())),
     }
-    let appended = &values[start..];
+    let appended = &mut values[start..];
+    // A token such as -99 or inf stands for the number that it spells.
+    for token in missing.map(MissingTokens::numbers).unwrap_or_default() {
+        appended.iter_mut().filter(|v| **v == token).for_each(|v| *v = f64::NAN);
+    }
     if let Some(at) = appended.iter().position(|v| v.is_infinite()) {
         return Err(Fault::Infinite { at, value: appended[at] });
     }
@@ -238,6 +249,7 @@ fn append_nominal(
     lookup: &mut HashMap<String, u32>,
     levels: &mut Vec<String>,
     array: &ArrayRef,
+    missing: Option<&MissingTokens>,
 ) -> Result<(), Fault> {
     if let Some(flags) = array.as_boolean_opt() {
         codes.extend(flags.iter().map(|flag| flag.map_or(MISSING_CODE, u32::from)));
@@ -250,6 +262,8 @@ fn append_nominal(
     // Dictionaries may differ from batch to batch: their values are matched by what they say.
     let mut values = Vec::with_capacity(dictionary.values().len());
     each_text(dictionary.values(), |_, text| {
+        let is_value = |text: &&str| !missing.is_some_and(|m| m.contains(text.as_bytes()));
+        let text = text.filter(is_value);
         values.push(text.map_or(MISSING_CODE, |text| {
             let next = levels.len() as u32;
             *lookup.entry(text.to_owned()).or_insert_with(|| {
