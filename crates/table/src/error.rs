@@ -144,18 +144,20 @@ pub enum TableError {
         value: String,
     },
     /// A NUL byte in what should be text.
-    #[error(
-        "{file}: row {row} (line {line}), column {column} holds a NUL byte, so this is not text"
-    )]
+    #[error("{file}: line {line}, column {column} holds a NUL byte, so this is not text")]
     NulByte {
         /// The file's name.
         file: String,
-        /// The row.
-        row: usize,
-        /// The line it is on.
+        /// The line.
         line: usize,
         /// The column's position, from 1.
         column: usize,
+    },
+    /// The delimiter asked for cannot be one.
+    #[error("{delimiter:?} cannot separate cells")]
+    BadDelimiter {
+        /// The delimiter.
+        delimiter: char,
     },
     /// The bytes are not in the encoding they announce.
     #[error("{file} begins as {encoding}, but line {line} holds bytes that are not")]
@@ -282,6 +284,9 @@ impl TableError {
                     "correct the cell, or pass --missing {} to read it as missing",
                     shell_word(value)
                 )
+            }
+            Self::BadDelimiter { .. } => {
+                "pass a comma, semicolon, tab, pipe or another ASCII character".into()
             }
             Self::NulByte { .. } => "save the table as UTF-8 text, or as Parquet".into(),
             Self::BadEncoding { .. } => "save the table as UTF-8".into(),

@@ -133,9 +133,7 @@ fn structural_faults_name_row_line_and_remedy() {
         "t.csv: columns 1 and 3 are both named \"a\"\n\
          rename one of them, or pass --no-header if the first row is data"
     );
-    assert!(
-        complaint("a,b\n1,\0\n").starts_with("t.csv: row 1 (line 2), column 2 holds a NUL byte")
-    );
+    assert!(complaint("a,b\n1,\0\n").starts_with("t.csv: line 2, column 2 holds a NUL byte"));
 }
 
 #[test]
@@ -144,6 +142,31 @@ fn an_unknown_categorical_column_is_named_with_its_likeness() {
     assert_eq!(
         complaint_with("age,b\n1,2\n", &options),
         "t.csv has no column \"Age\"\ndid you mean \"age\"?"
+    );
+}
+
+#[test]
+fn what_cannot_separate_cells_is_refused() {
+    for delimiter in [b'"', b'\n', b'\r', 0, 0xe9] {
+        let options = ReadOptions { delimiter: Some(delimiter), ..ReadOptions::default() };
+        assert!(complaint_with("a,b\n1,2\n", &options).contains(" cannot separate cells\n"));
+    }
+    let options = ReadOptions { delimiter: Some(b':'), ..ReadOptions::default() };
+    let t = read_as("t.csv", b"a:b\n1:2\n", &options).unwrap();
+    assert_eq!(names(&t), ["a", "b"]);
+    assert_eq!(t.notes, ["cells are separated by ':'"]);
+}
+
+#[test]
+fn numbers_with_leading_zeros_are_noted() {
+    let t = table("zip,n\n01234,0\n99999,0.5\n");
+    assert_eq!(show(&t, 0), "int: 1234 99999");
+    assert_eq!(
+        t.notes,
+        [
+            "column \"zip\" is written with leading zeros but was read as numbers; if they are codes, pass \
+          --categorical zip"
+        ]
     );
 }
 

@@ -94,7 +94,7 @@ fn refuse_nul(bytes: &[u8], file: &str) -> Result<(), TableError> {
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
     let is_delimiter = |b: &&u8| matches!(b, b',' | b';' | b'\t' | b'|');
     let column = 1 + before[line_start..].iter().filter(is_delimiter).count();
-    Err(TableError::NulByte { file: file.to_owned(), row: line.saturating_sub(1), line, column })
+    Err(TableError::NulByte { file: file.to_owned(), line, column })
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
         };
         assert_eq!(
             fail(b"a,b\n1,\0"),
-            "x.csv: row 1 (line 2), column 2 holds a NUL byte, so this is not text"
+            "x.csv: line 2, column 2 holds a NUL byte, so this is not text"
         );
         assert_eq!(
             fail(b"\xff\xfea\0b"),

@@ -3,9 +3,9 @@
 mod column;
 mod ipc;
 mod parquet;
+mod quiet;
 
 use std::borrow::Cow;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
@@ -50,13 +50,11 @@ pub(super) fn read(
         size: bytes.len(),
         budget,
     };
-    // The decoders return errors for most damage and panic on some: to whoever reads the file, both
-    // mean the same.
-    let decoded = catch_unwind(AssertUnwindSafe(|| match format {
+    let decoded = quiet::catch(|| match format {
         Format::Parquet => parquet::decode(bytes, &mut collector),
         _ => ipc::decode(&bytes, &mut collector),
-    }));
-    decoded.unwrap_or_else(|_| {
+    });
+    decoded.unwrap_or_else(|| {
         let format = if format == Format::Parquet { parquet::NAME } else { ipc::NAME };
         Err(corrupt(file, format, "its parts do not fit together"))
     })?;

@@ -33,6 +33,14 @@ pub(super) fn guess(context: &Context<'_>, block: &Block, column: usize) -> Kind
     kind.unwrap_or(Kind::Numbers)
 }
 
+/// Whether an integer of the first block begins with a zero that a number would not: a code, perhaps.
+pub(super) fn has_leading_zeros(context: &Context<'_>, block: &Block, column: usize) -> bool {
+    block.spans(column).any(|(start, end)| {
+        let cell = context.dialect.text(&context.data[start..end]);
+        cell.len() > 1 && cell[0] == b'0' && cell.iter().all(u8::is_ascii_digit)
+    })
+}
+
 fn kind_of(context: &Context<'_>, cell: &[u8]) -> Kind {
     if context.dialect.number(cell).is_some() {
         Kind::Numbers

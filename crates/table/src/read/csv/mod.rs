@@ -18,6 +18,7 @@ use records::{Block, Records};
 use super::missing::MissingTokens;
 use super::names::{check_names, forced_columns};
 use super::{CancelCheck, DEFAULT_MISSING, ReadOptions};
+use crate::error::shell_word;
 use crate::{Cells, RawColumn, RawTable, TableError};
 
 /// A text column this long, with this share of numbers, is a column of numbers with a slip.
@@ -33,6 +34,7 @@ pub(super) fn read(
     notes: &mut Vec<String>,
 ) -> Result<RawTable, TableError> {
     let data = text.as_bytes();
+    check_delimiter(options.delimiter)?;
     let missing = MissingTokens::choose(options, &DEFAULT_MISSING);
     let dialect = Dialect::detect(data, file, options, &missing)?;
     notes.extend(dialect.notes());
@@ -45,6 +47,14 @@ pub(super) fn read(
     let columns = names.into_iter().zip(columns);
     let columns = columns.map(|(name, cells)| RawColumn { name, cells }).collect();
     Ok(RawTable { n_rows, columns, notes: Vec::new() })
+}
+
+fn check_delimiter(asked: Option<u8>) -> Result<(), TableError> {
+    let cannot = |b: &u8| !b.is_ascii() || matches!(b, 0 | b'"' | b'\n' | b'\r');
+    match asked.filter(cannot) {
+        Some(delimiter) => Err(TableError::BadDelimiter { delimiter: delimiter.into() }),
+        None => Ok(()),
+    }
 }
 
 /// What every column's parsing needs to know.
@@ -76,6 +86,8 @@ fn parse(
         false => columns::guess(context, &block, column),
     };
     let kinds: Vec<Kind> = forced.iter().enumerate().map(kind).collect();
+    let padded = |column: usize| columns::has_leading_zeros(context, &block, column);
+    let padded: Vec<bool> = (0..kinds.len()).map(padded).collect();
     let start = |kind: Kind| Parsing::new(kind, n_expected);
     let mut parsings: Vec<Parsing> = kinds.into_iter().map(start).collect();
 
@@ -104,9 +116,20 @@ fn parse(
         if !forced[column] {
             refuse_slips(context, column, &cells)?;
         }
+        if padded[column] && matches!(cells, Cells::Numbers { .. }) {
+            notes.push(padding_note(&context.names[column]));
+        }
         Ok(cells)
     };
     Ok((pass.n_rows(), cells.map(finish).collect::<Result<_, TableError>>()?))
+}
+
+fn padding_note(column: &str) -> String {
+    let word = shell_word(column);
+    format!(
+        "column {column:?} is written with leading zeros but was read as numbers; if they are codes, pass \
+         --categorical {word}"
+    )
 }
 
 /// Refuses a text column that would be one of numbers but for a few cells: taken as categories, it

@@ -4,7 +4,7 @@
 //! and line ends are text. A quote anywhere else is a byte like any other, as pandas and pyarrow have it.
 
 use super::dialect::{Dialect, QUOTE};
-use super::scan::{self, WINDOW, Wanted};
+use super::scan::{self, BATCH, WINDOW, Wanted};
 use crate::TableError;
 
 /// A block ends with the first row that passes this size: the block and the columns it is parsed into
@@ -125,8 +125,15 @@ impl<'a> Records<'a> {
         // The second of two quotes, already dealt with.
         let mut doubled = usize::MAX;
         let mut window_start = self.at;
+        let mut masks = [0; BATCH];
+        let (mut n_masks, mut next) = (0, 0);
         while window_start < data.len() {
-            let mut bits = scan::mask(&window(data, window_start), self.wanted);
+            if next == n_masks {
+                n_masks = scan::masks(&data[window_start..], self.wanted, &mut masks);
+                next = 0;
+            }
+            let mut bits = masks[next];
+            next += 1;
             while bits != 0 {
                 let at = window_start + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
@@ -229,19 +236,6 @@ impl<'a> Records<'a> {
 impl Row {
     fn at(start: usize) -> Self {
         Self { start, cell_start: start, n_cells: 0, in_quotes: false }
-    }
-}
-
-/// The bytes from `at` on, with zeros after the end: text holds no NUL, so they match nothing.
-#[inline(always)]
-fn window(data: &[u8], at: usize) -> [u8; WINDOW] {
-    match data[at..].first_chunk::<WINDOW>() {
-        Some(window) => *window,
-        None => {
-            let mut padded = [0; WINDOW];
-            padded[..data.len() - at].copy_from_slice(&data[at..]);
-            padded
-        }
     }
 }
 
