@@ -84,12 +84,12 @@ fn fit_family(
         let outputs = (0..n_problems(y.n_classes()))
             .map(|k| {
                 let targets = one_vs_rest(y, k, shared.rows().n_padded());
-                let weights = shared.solve(&targets, member.c, stream.child(k as u64), ctx)?;
-                Ok(split_intercept(weights))
+                shared.solve(&targets, member.c, stream.child(k as u64), ctx)
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let calibration = Calibration::fit(shared.rows(), y, &outputs);
+        let outputs = outputs.into_iter().map(split_intercept).collect();
         let model = LinearModel::new(name, y.n_classes(), x.n_cols(), outputs)?;
-        let calibration = Calibration::fit(&model.decide(x, ctx)?, y);
         Ok(FittedLinearSvm { model, calibration })
     })
 }

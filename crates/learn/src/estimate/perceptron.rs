@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Classifier, Estimator, Features, FitContext, FitError, Prediction};
 
 use super::linear::calibrate::Calibration;
-use super::linear::lanes::{Kernel, Lanes, Quad, axpy, dispatch, dot};
+use super::linear::lanes::{Kernel, Lanes, Quad, axpy, dispatch, dot, touch};
 use super::linear::model::{LinearModel, split_intercept};
 use super::linear::n_problems;
 use super::linear::rows::Rows;
@@ -27,6 +27,9 @@ pub struct FittedPerceptron {
 const MAX_EPOCHS: usize = 1000;
 const TOLERANCE: f64 = 1e-3;
 const PATIENCE: usize = 5;
+
+/// How many rows ahead are fetched.
+const AHEAD: usize = 3;
 
 /// Numbers read between two looks at the clock: about a millisecond.
 const SLICE: usize = 1 << 20;
@@ -56,12 +59,11 @@ impl Estimator for Perceptron {
     ) -> Result<FittedPerceptron, FitError> {
         let rows = Rows::raw(x, true, ctx, Self::NAME)?;
         let weights = train(&rows, y, ctx)?;
-        let outputs = weights
-            .chunks_exact(rows.stride)
-            .map(|w| split_intercept(w.as_flattened()[..rows.d].to_vec()))
-            .collect();
+        let output = |w: &[Quad]| w.as_flattened()[..rows.d].to_vec();
+        let outputs: Vec<Vec<f64>> = weights.chunks_exact(rows.stride).map(output).collect();
+        let calibration = Calibration::fit(&rows, y, &outputs);
+        let outputs = outputs.into_iter().map(split_intercept).collect();
         let model = LinearModel::new(Self::NAME, y.n_classes(), x.n_cols(), outputs)?;
-        let calibration = Calibration::fit(&model.decide(x, ctx)?, y);
         Ok(FittedPerceptron { model, calibration })
     }
 }
@@ -126,7 +128,8 @@ impl Kernel for Steps<'_> {
     fn run<L: Lanes>(self, l: L) {
         let stride = self.rows.stride;
         let two_classes = self.y.n_classes() == 2;
-        for &i in self.order {
+        for (t, &i) in self.order.iter().enumerate() {
+            touch(self.rows.row(self.order[(t + AHEAD).min(self.order.len() - 1)] as usize));
             let row = self.rows.row(i as usize);
             let code = self.y.codes()[i as usize] as usize;
             for (&k, loss) in self.problems.iter().zip(self.losses.iter_mut()) {

@@ -1,5 +1,6 @@
 //! Weighted Gram matrices, and equations with them.
 
+use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -112,36 +113,44 @@ impl Kernel for ScaleRows<'_> {
     }
 }
 
-/// Solves `matrix * x = b` in place, given the lower triangle; a matrix that is not positive definite
-/// gets as much added to its diagonal as it takes.
-pub(crate) fn solve_positive_definite(matrix: Mat<f64>, b: &mut [f64]) {
-    let d = b.len();
-    let params = faer::Spec::default();
-    let req = llt::factor::cholesky_in_place_scratch::<f64>(d, Par::Seq, params);
-    let mut memory = faer::dyn_stack::MemBuffer::new(req);
-    let largest = (0..d).fold(f64::MIN_POSITIVE, |m, j| m.max(matrix[(j, j)]));
-    let mut damping = 0.0;
-    loop {
-        let mut factor = matrix.clone();
-        (0..d).for_each(|j| factor[(j, j)] += damping);
-        let stack = faer::dyn_stack::MemStack::new(&mut memory);
-        let done = llt::factor::cholesky_in_place(
-            factor.as_mut(),
-            Default::default(),
-            Par::Seq,
-            stack,
-            params,
-        );
-        if done.is_ok() {
-            let rhs = MatMut::from_column_major_slice_mut(b, d, 1);
-            llt::solve::solve_in_place(factor.as_ref(), rhs, Par::Seq, stack);
-            return;
+/// The Cholesky factor of a matrix given by its lower triangle. One that is not positive definite gets
+/// as much added to its diagonal as it takes.
+pub(crate) struct Factor {
+    /// None for a matrix that is not one of numbers.
+    lower: Option<Mat<f64>>,
+}
+
+impl Factor {
+    pub(crate) fn new(matrix: Mat<f64>) -> Self {
+        let d = matrix.nrows();
+        let params = faer::Spec::default();
+        let req = llt::factor::cholesky_in_place_scratch::<f64>(d, Par::Seq, params);
+        let mut memory = MemBuffer::new(req);
+        let largest = (0..d).fold(f64::MIN_POSITIVE, |m, j| m.max(matrix[(j, j)]));
+        let mut damping = 0.0;
+        while damping < 1e6 * largest {
+            let mut lower = matrix.clone();
+            (0..d).for_each(|j| lower[(j, j)] += damping);
+            let stack = MemStack::new(&mut memory);
+            let none = Default::default();
+            let done =
+                llt::factor::cholesky_in_place(lower.as_mut(), none, Par::Seq, stack, params);
+            if done.is_ok() {
+                return Self { lower: Some(lower) };
+            }
+            damping = if damping == 0.0 { 1e-13 * largest } else { damping * 10.0 };
         }
-        damping = if damping == 0.0 { 1e-13 * largest } else { damping * 10.0 };
-        if damping.is_nan() || damping >= 1e6 * largest {
-            // Not a matrix of numbers: no step is the safe step.
+        Self { lower: None }
+    }
+
+    /// Solves `matrix * x = b` in place; without a factor, no step is the safe step.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        let Some(lower) = &self.lower else {
             b.fill(0.0);
             return;
-        }
+        };
+        let rhs = MatMut::from_column_major_slice_mut(b, lower.nrows(), 1);
+        let stack = MemStack::new(&mut []);
+        llt::solve::solve_in_place(lower.as_ref(), rhs, Par::Seq, stack);
     }
 }

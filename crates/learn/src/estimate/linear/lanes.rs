@@ -247,6 +247,14 @@ pub(crate) fn axpy<L: Lanes>(l: L, a: f64, x: &[Quad], y: &mut [Quad]) {
     }
 }
 
+/// Reads from every cache line of a row that will be needed soon, so that it is there by then.
+#[inline(always)]
+pub(crate) fn touch(row: &[Quad]) {
+    for quad in row.iter().step_by(64 / size_of::<Quad>()) {
+        std::hint::black_box(quad[0]);
+    }
+}
+
 /// `e` to the power of each number, to a few units in the last place; arguments beyond ±708 give
 /// the smallest or largest number that is neither zero nor infinite.
 #[inline(always)]

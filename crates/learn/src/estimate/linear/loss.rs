@@ -20,6 +20,8 @@ pub(crate) struct Point {
     pub gradient: Vec<Quad>,
     /// The second derivative of each row's loss, times c.
     pub curvature: Vec<Quad>,
+    /// Each row's decision value.
+    pub products: Vec<Quad>,
 }
 
 /// Loss, gradient and curvatures at `v`, for targets of ±1 (0: no row).
@@ -33,6 +35,7 @@ pub(crate) fn evaluate<F: Loss>(
     let stride = rows.stride;
     let mut gradient = rows.zeros();
     let mut curvature = vec![[0.0; WIDTH]; y.len()];
+    let mut products = curvature.clone();
     let mut loss = 0.0;
     for (start, end) in slices(rows) {
         ctx.check_deadline()?;
@@ -44,9 +47,10 @@ pub(crate) fn evaluate<F: Loss>(
             c,
             gradient: &mut gradient,
             curvature: &mut curvature[start / WIDTH..end / WIDTH],
+            products: &mut products[start / WIDTH..end / WIDTH],
         });
     }
-    Ok(Point { v, loss, gradient, curvature })
+    Ok(Point { v, loss, gradient, curvature, products })
 }
 
 /// Runs of rows that take about a millisecond to pass over.
@@ -63,6 +67,19 @@ pub(crate) trait Loss: Copy + Send + Sync {
 
     /// Adds four rows' losses; returns their first and second derivatives by the decision value.
     fn four<L: Lanes>(l: L, y: L::V, z: L::V, sums: &mut Sums<L>) -> (L::V, L::V);
+
+    /// The derivatives alone.
+    #[inline(always)]
+    fn derivatives<L: Lanes>(l: L, y: L::V, z: L::V) -> (L::V, L::V) {
+        Self::four(l, y, z, &mut Sums::zero(l))
+    }
+}
+
+impl<L: Lanes> Sums<L> {
+    #[inline(always)]
+    fn zero(l: L) -> Self {
+        Self { plain: l.splat(0.0), product: l.splat(1.0) }
+    }
 }
 
 /// A sum of losses: `plain + log(product)`.
@@ -119,6 +136,7 @@ struct LossPass<'a, F> {
     c: f64,
     gradient: &'a mut [Quad],
     curvature: &'a mut [Quad],
+    products: &'a mut [Quad],
 }
 
 impl<F: Loss> Kernel for LossPass<'_, F> {
@@ -127,12 +145,13 @@ impl<F: Loss> Kernel for LossPass<'_, F> {
     #[inline(always)]
     fn run<L: Lanes>(self, l: L) -> f64 {
         let c = l.splat(self.c);
-        let mut sums = Sums { plain: l.splat(0.0), product: l.splat(1.0) };
+        let mut sums = Sums::zero(l);
         let mut logs = 0.0;
         let blocks = self.rows.chunks_exact(WIDTH * self.v.len());
         for (b, (rows, y)) in blocks.zip(self.y).enumerate() {
             let z = four_dots(l, rows, self.v);
             let (first, second) = F::four(l, l.load(y), z, &mut sums);
+            self.products[b] = l.store(z);
             self.curvature[b] = l.store(l.mul(c, second));
             add_four(l, rows, l.store(l.mul(c, first)), self.gradient);
             // Factors are at most 2: the logarithm is taken before the product can overflow.

@@ -5,27 +5,29 @@
 //! [`MAX_DIRECT`] columns the Hessian is formed and factorised; beyond, each step is found by conjugate
 //! gradients. Columns are scaled to at most 1, so the penalty on `v = scale * w` is `1 / scale^2`.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use faer::Mat;
 
 use crate::{FitContext, FitError};
 
-use super::gram::{solve_positive_definite, weighted_gram};
-use super::lanes::{Kernel, Lanes, Quad, WIDTH, dispatch};
+use super::gram::{Factor, weighted_gram};
+use super::lanes::{Kernel, Lanes, Quad, WIDTH, dispatch, sum};
 use super::loss::{self, Loss, Point, add_four, flat_dot, four_dots, slices};
 use super::rows::Rows;
 
 /// Columns up to which the Hessian is formed: its cost grows with the square of the columns, that of a
 /// conjugate-gradient step linearly.
-const MAX_DIRECT: usize = 320;
+const MAX_DIRECT: usize = 640;
 
 /// As the library.
 const MAX_ITERATIONS: usize = 100;
 
-/// A step whose squared Newton decrement is below this share of the objective is the last one: the
-/// objective is then within half of that of its minimum *before* the step, and squared once more after.
-const LAST_DECREMENT: f64 = 1e-9;
+/// The squared Newton decrement, in shares of the objective (of 1 if that is less), that ends the
+/// iterations once it is to be expected of the step to come: the objective is then within half of that
+/// of its minimum.
+const LAST_DECREMENT: f64 = 1e-13;
 
 /// What all problems on one matrix share.
 pub(crate) struct Shared {
@@ -61,29 +63,100 @@ impl Shared {
         ctx: &FitContext,
     ) -> Result<Vec<f64>, FitError> {
         let mut place = self.evaluate::<F>(self.rows.zeros(), y, c, ctx)?;
+        let mut factor: Option<Factor> = None;
+        let mut before = f64::INFINITY;
         for iteration in 0..MAX_ITERATIONS {
-            let direction = if self.rows.d <= MAX_DIRECT {
-                self.direct_step(&place, (iteration == 0).then_some(F::CURVATURE_AT_ZERO * c), ctx)?
+            let mut direction = if self.rows.d <= MAX_DIRECT {
+                let at_zero = (iteration == 0).then_some(F::CURVATURE_AT_ZERO * c);
+                let factor = match &mut factor {
+                    Some(factor) => factor,
+                    none => none.insert(self.factorise(&place.at, at_zero, ctx)?),
+                };
+                self.direct_step(&place.at, factor)
             } else {
                 self.conjugate_gradients(&place, ctx)?
             };
             // Squared Newton decrement; also the slope of the line search, negated.
-            let decrement = -flat_dot(&place.at.gradient, &direction);
+            let mut decrement = -flat_dot(&place.at.gradient, &direction);
             if decrement.is_nan() || decrement <= 0.0 {
                 break;
+            }
+            if decrement > 1e-2 * place.objective {
+                let length = self.stretch::<F>(&place.at, &direction, y, c, ctx)?;
+                direction.as_flattened_mut().iter_mut().for_each(|d| *d *= length);
+                decrement *= length;
             }
             let Some(next) = self.line_search::<F>(&place, &direction, decrement, y, c, ctx)?
             else {
                 break;
             };
-            let done = decrement <= LAST_DECREMENT * place.objective.min(1.0);
+            // The step to come should shrink the decrement at least as well as this one did.
+            let shrinks_by = if before.is_finite() { decrement / before } else { 1.0 };
+            let scale = place.objective.min(1.0);
             place = next;
-            if done {
+            if decrement * shrinks_by.min(1.0) <= LAST_DECREMENT * scale {
                 break;
             }
+            // Close to the optimum the Hessian hardly changes: an old one costs a little speed, a
+            // new one a lot of time.
+            let keep = decrement <= 1e-3 * place.objective
+                && (shrinks_by <= 0.03 || before > 1e-3 * place.objective);
+            if !keep {
+                factor = None;
+            }
+            before = decrement;
         }
         let v = place.at.v.as_flattened();
         Ok(self.rows.scale.iter().zip(v).map(|(s, v)| v / s).collect())
+    }
+
+    /// How far to go along a step far from the optimum: the minimum along its line, roughly.
+    ///
+    /// The logistic loss curves less and less away from zero, so Newton's steps are too short there by
+    /// factors; looking along a line needs no pass over the matrix but one for the products.
+    fn stretch<F: Loss>(
+        &self,
+        at: &Point,
+        direction: &[Quad],
+        y: &[Quad],
+        c: f64,
+        ctx: &FitContext,
+    ) -> Result<f64, FitError> {
+        let mut products = vec![[0.0; WIDTH]; y.len()];
+        for (start, end) in slices(&self.rows) {
+            ctx.check_deadline()?;
+            let rows = &self.rows.data[start * self.rows.stride..end * self.rows.stride];
+            let out = &mut products[start / WIDTH..end / WIDTH];
+            dispatch(Products { rows, v: direction, out });
+        }
+        // Slope and curvature of the penalty.
+        let (mut slope, mut curvature) = (0.0, 0.0);
+        for j in 0..self.rows.d {
+            let (v, d) = (at.v.as_flattened()[j], direction.as_flattened()[j]);
+            slope += self.ridge[j] * v * d;
+            curvature += self.ridge[j] * d * d;
+        }
+        let mut length = 1.0;
+        for _ in 0..5 {
+            ctx.check_deadline()?;
+            let along = AlongLine::<F> {
+                loss: PhantomData,
+                start: &at.products,
+                products: &products,
+                y,
+                length,
+            };
+            let (first, second) = dispatch(along);
+            let change = (c * first + slope + length * curvature) / (c * second + curvature);
+            if !change.is_finite() {
+                return Ok(1.0);
+            }
+            length = (length - change).clamp(0.3 * length, 3.0 * length);
+            if change.abs() <= 0.1 * length {
+                break;
+            }
+        }
+        Ok(length)
     }
 
     /// The longest of the steps 1, 1/2, 1/4, … that lowers the objective enough, if any does.
@@ -131,15 +204,14 @@ impl Shared {
         Ok(Place { at, objective })
     }
 
-    /// The Newton step by factorisation.
-    fn direct_step(
+    /// The Hessian's factor; at zero every row has the same curvature.
+    fn factorise(
         &self,
-        Place { at, .. }: &Place,
+        at: &Point,
         at_zero: Option<f64>,
         ctx: &FitContext,
-    ) -> Result<Vec<Quad>, FitError> {
+    ) -> Result<Factor, FitError> {
         let d = self.rows.d;
-        // At zero every row has the same curvature.
         let mut hessian = match at_zero {
             Some(all) => Mat::from_fn(d, d, |i, j| all * self.gram[(i, j)]),
             None => weighted_gram(&self.rows, &at.curvature, ctx)?,
@@ -150,11 +222,16 @@ impl Shared {
             // addition loses in speed, the next iteration makes good.
             hessian[(j, j)] += self.ridge[j] + 1e-14 * largest + f64::MIN_POSITIVE;
         }
+        Ok(Factor::new(hessian))
+    }
+
+    /// The Newton step by factorisation.
+    fn direct_step(&self, at: &Point, factor: &Factor) -> Vec<Quad> {
         let mut direction = self.rows.zeros();
-        let flat = &mut direction.as_flattened_mut()[..d];
+        let flat = &mut direction.as_flattened_mut()[..self.rows.d];
         flat.iter_mut().zip(at.gradient.as_flattened()).for_each(|(s, g)| *s = -g);
-        solve_positive_definite(hessian, flat);
-        Ok(direction)
+        factor.solve(flat);
+        direction
     }
 
     /// The Newton step, approximately, by conjugate gradients with the Hessian's diagonal.
@@ -252,6 +329,51 @@ impl Shared {
 struct Place {
     at: Point,
     objective: f64,
+}
+
+/// The products of rows with one vector.
+struct Products<'a> {
+    rows: &'a [Quad],
+    v: &'a [Quad],
+    out: &'a mut [Quad],
+}
+
+impl Kernel for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) {
+        for (rows, out) in self.rows.chunks_exact(WIDTH * self.v.len()).zip(self.out) {
+            *out = l.store(four_dots(l, rows, self.v));
+        }
+    }
+}
+
+/// First and second derivative of the summed loss along a line.
+struct AlongLine<'a, F> {
+    loss: PhantomData<F>,
+    start: &'a [Quad],
+    products: &'a [Quad],
+    y: &'a [Quad],
+    length: f64,
+}
+
+impl<F: Loss> Kernel for AlongLine<'_, F> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, l: L) -> (f64, f64) {
+        let length = l.splat(self.length);
+        let (mut slope, mut curvature) = (l.splat(0.0), l.splat(0.0));
+        for ((start, product), y) in self.start.iter().zip(self.products).zip(self.y) {
+            let product = l.load(product);
+            let z = l.fma(length, product, l.load(start));
+            let (first, second) = F::derivatives(l, l.load(y), z);
+            slope = l.fma(first, product, slope);
+            curvature = l.fma(second, l.mul(product, product), curvature);
+        }
+        (sum(l, slope), sum(l, curvature))
+    }
 }
 
 /// Adds `X' D X s` of some rows.
