@@ -1,6 +1,7 @@
 //! Which cells of a text format stand for a missing value.
 
 use super::ReadOptions;
+use crate::{Cells, RawTable};
 
 /// What stands for a missing value in CSV when the user says nothing, besides the empty cell.
 pub const DEFAULT_MISSING: [&str; 5] = ["NA", "NaN", "null", "None", "?"];
@@ -36,5 +37,17 @@ impl MissingTokens {
     pub(super) fn contains(&self, cell: &[u8]) -> bool {
         let cell = cell.trim_ascii();
         cell.is_empty() || self.tokens.iter().any(|t| t == cell)
+    }
+}
+
+/// Makes numbers that the user's tokens spell (such as -99) missing. The CSV reader's fast path asks for
+/// tokens only where a cell is no number; hardly any table needs this second look.
+pub(super) fn blank_numbers(table: &mut RawTable, options: &ReadOptions) {
+    for token in MissingTokens::choose(options, &[]).numbers() {
+        for column in &mut table.columns {
+            if let Cells::Numbers { values, .. } = &mut column.cells {
+                values.iter_mut().filter(|v| **v == token).for_each(|v| *v = f64::NAN);
+            }
+        }
     }
 }

@@ -106,7 +106,9 @@ pub fn read(
     let mut table = match format {
         Format::Csv => {
             let text = encoding::decode(bytes, &file, &mut notes)?;
-            csv::read(&text, &file, options, cancel, &mut notes)?
+            let mut table = csv::read(&text, &file, options, cancel, &mut notes)?;
+            missing::blank_numbers(&mut table, options);
+            table
         }
         Format::Arff => {
             let text = encoding::decode(bytes, &file, &mut notes)?;
