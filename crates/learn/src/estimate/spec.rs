@@ -42,6 +42,7 @@ macro_rules! estimators {
                 ctx: &FitContext,
             ) -> Result<FittedEstimator, FitError> {
                 let ctx = keyed_by_content(x, y, self.name(), ctx);
+                self.lay_out(x, &ctx)?;
                 match self {
                     $(Self::$variant(e) => e.fit(x, y, &ctx).map(FittedEstimator::$variant),)*
                 }
@@ -69,6 +70,9 @@ macro_rules! estimators {
             ) -> Vec<Result<Member<FittedEstimator>, FitError>> {
                 let Some(first) = members.first() else { return Vec::new() };
                 let ctx = keyed_by_content(x, y, first.name(), ctx);
+                if let Err(err) = first.lay_out(x, &ctx) {
+                    return members.iter().map(|_| Err(err.clone())).collect();
+                }
                 match first {
                     $(Self::$variant(_) => {
                         let members: Vec<$variant> = members
@@ -151,6 +155,14 @@ impl EstimatorSpec {
                 | Self::Knn(_)
                 | Self::RandomForest(_)
         )
+    }
+
+    /// Makes the row-major copy that the estimator will ask for, while the deadline is watched.
+    fn lay_out(&self, x: &Features, ctx: &FitContext) -> Result<(), FitError> {
+        if matches!(self, Self::Mlp(_)) {
+            x.rows_within(ctx)?;
+        }
+        Ok(())
     }
 
     /// A rough cost, for deciding what to run first: it only orders, so its unit does not matter.

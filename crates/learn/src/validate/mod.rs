@@ -12,6 +12,7 @@ mod fold;
 mod group;
 mod outcome;
 mod path;
+mod report;
 mod schedule;
 mod score;
 

@@ -10,42 +10,44 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use pitchpipe_table::Dataset;
 
-use super::computation::{Class, Computation, Done, Subscriber};
-use super::family::{self, MemberResult};
+use super::computation::{Class, Computation, Subscriber};
+use super::family;
 use super::fold::FoldData;
 use super::group::{Group, distinct_estimators, groups};
-use super::outcome::{Evaluation, Outcome};
+use super::outcome::Outcome;
 use super::path::{Cost, Leaf, Path, Steps};
 use super::{Effort, Validation};
 use crate::estimate::EstimatorSpec;
-use crate::{FitError, FittedPipeline, FittedPreparation, Pipeline};
+use crate::{FitError, Pipeline};
 
 /// Under a deadline, cheap estimators of this many preparations are run before dear ones of any.
 const PREPARED_AHEAD: usize = 4;
 
+/// The work of one call: what there is to do, and what has been done.
 pub(super) struct Schedule<'a, R> {
-    options: &'a Validation,
-    dataset: &'a Dataset,
-    pipelines: &'a [Pipeline],
-    folds: &'a [FoldData<'a>],
-    groups: Vec<Group>,
-    estimators: Vec<EstimatorSpec>,
-    estimator_of: Vec<usize>,
-    paths: Vec<Mutex<Path>>,
-    state: Mutex<State>,
-    changed: Condvar,
-    report: Mutex<R>,
+    pub(super) options: &'a Validation,
+    pub(super) dataset: &'a Dataset,
+    pub(super) pipelines: &'a [Pipeline],
+    pub(super) folds: &'a [FoldData<'a>],
+    pub(super) groups: Vec<Group>,
+    pub(super) estimators: Vec<EstimatorSpec>,
+    pub(super) estimator_of: Vec<usize>,
+    pub(super) paths: Vec<Mutex<Path>>,
+    pub(super) state: Mutex<State>,
+    pub(super) changed: Condvar,
+    pub(super) report: Mutex<R>,
 }
 
+/// What is queued, open and done.
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// The next preparation, counting folds of groups.
     next_preparation: usize,
     ready: std::collections::VecDeque<Task>,
     n_running: usize,
     n_open: usize,
     leaves: HashMap<usize, Vec<Option<Result<Leaf, FitError>>>>,
-    prepared: HashMap<usize, Vec<Prepared>>,
+    pub(super) prepared: HashMap<usize, Vec<Prepared>>,
     class_of_content: HashMap<Vec<(u64, u64)>, usize>,
     classes: Vec<Class>,
     preparation_secs: f64,
@@ -54,10 +56,10 @@ struct State {
 }
 
 /// What is left of a prepared fold once its matrices are gone.
-struct Prepared {
-    cost: Cost,
+pub(super) struct Prepared {
+    pub(super) cost: Cost,
     /// If models are kept.
-    steps: Option<Steps>,
+    pub(super) steps: Option<Steps>,
 }
 
 /// One family on one prepared fold.
@@ -112,7 +114,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no thread panics while it holds the state")
     }
 
@@ -329,82 +331,11 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         });
         (members, limits)
     }
-
-    fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
-        let truth = self.dataset.labels();
-        let done = Done::of(truth, self.folds, results, self.options.keep_predictions);
-        let done = Arc::new(done);
-        let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
-        let n = subscribers.len();
-        for subscriber in subscribers {
-            self.tell(subscriber.pipeline, self.outcome(subscriber, &done, n));
-        }
-    }
-
-    /// What a finished computation means to one pipeline; `n_sharing` pipelines bear its cost.
-    fn outcome(&self, subscriber: Subscriber, done: &Done, n_sharing: usize) -> Outcome {
-        let pipeline = &self.pipelines[subscriber.pipeline];
-        let imputer = pipeline.preparation.imputer;
-        let starts = self.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
-        let state = self.lock();
-        let prepared = &state.prepared[&subscriber.group];
-        let alone_secs =
-            done.alone_secs + starts + prepared.iter().map(|p| p.cost.alone_secs).sum::<f64>();
-        let scores = match &done.result {
-            Ok(scores) => scores,
-            Err(err) => return Outcome::from_error(err, alone_secs),
-        };
-        let n_prepared = self.groups[subscriber.group].pipelines.len() as f64;
-        let spent = prepared.iter().map(|p| p.cost.spent_secs).sum::<f64>() / n_prepared;
-        let own = if n_sharing > 0 { done.marginal_secs / n_sharing as f64 } else { 0.0 };
-        let parts = self.folds.iter().zip(prepared).zip(&done.models);
-        let models = parts.filter_map(|((fold, prepared), model)| {
-            Some(model_of(pipeline, fold, prepared.steps.as_ref()?, model.clone()))
-        });
-        let models = models.collect();
-        Outcome::Finished(Box::new(Evaluation {
-            error: scores.fold_errors.iter().sum::<f64>() / scores.fold_errors.len() as f64,
-            fold_errors: scores.fold_errors.clone(),
-            decided_error: scores.decided_error,
-            native: scores.native,
-            decided: scores.decided,
-            log_loss: scores.log_loss,
-            roc_auc: scores.roc_auc,
-            out_of_fold: done.out_of_fold.clone(),
-            models,
-            alone_secs,
-            marginal_secs: own + spent + starts / self.pipelines.len() as f64,
-        }))
-    }
-
-    fn tell(&self, pipeline: usize, outcome: Outcome) {
-        let mut report = self.report.lock().unwrap_or_else(|e| e.into_inner());
-        report(pipeline, outcome);
-    }
 }
 
 impl State {
-    fn computation(&mut self, class: usize, estimator: usize) -> &mut Computation {
+    pub(super) fn computation(&mut self, class: usize, estimator: usize) -> &mut Computation {
         let computations = &mut self.classes[class].computations;
         computations.get_mut(&estimator).expect("made when its group was opened")
     }
-}
-
-/// A kept model has its own imputer: those that agree on these rows differ on future missing cells.
-fn model_of(
-    pipeline: &Pipeline,
-    fold: &FoldData<'_>,
-    steps: &Steps,
-    estimator: Option<crate::estimate::FittedEstimator>,
-) -> FittedPipeline {
-    let imputer = fold
-        .fitted_imputer(pipeline.preparation.imputer)
-        .expect("a fold that was prepared has its imputer");
-    let preparation = FittedPreparation {
-        imputer,
-        encoder: Arc::clone(&steps.encoder),
-        scaler: Arc::clone(&steps.scaler),
-        reducer: Arc::clone(&steps.reducer),
-    };
-    FittedPipeline::new(preparation, fold.classes.clone(), pipeline, estimator)
 }

@@ -1,0 +1,87 @@
+//! Tells the caller what became of each pipeline, with what it cost and the models it asked for.
+
+use std::sync::Arc;
+
+use super::computation::{Done, Subscriber};
+use super::family::MemberResult;
+use super::fold::FoldData;
+use super::outcome::{Evaluation, Outcome};
+use super::path::Steps;
+use super::schedule::Schedule;
+use crate::estimate::FittedEstimator;
+use crate::{FittedPipeline, FittedPreparation, Pipeline};
+
+impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
+    /// Measures a computation whose folds are complete and tells those who wait for it.
+    pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
+        let truth = self.dataset.labels();
+        let done = Done::of(truth, self.folds, results, self.options.keep_predictions);
+        let done = Arc::new(done);
+        let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
+        let n = subscribers.len();
+        for subscriber in subscribers {
+            self.tell(subscriber.pipeline, self.outcome(subscriber, &done, n));
+        }
+    }
+
+    /// What a finished computation means to one pipeline; `n_sharing` pipelines bear its cost.
+    pub(super) fn outcome(&self, subscriber: Subscriber, done: &Done, n_sharing: usize) -> Outcome {
+        let pipeline = &self.pipelines[subscriber.pipeline];
+        let imputer = pipeline.preparation.imputer;
+        let starts = self.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
+        let state = self.lock();
+        let prepared = &state.prepared[&subscriber.group];
+        let alone_secs =
+            done.alone_secs + starts + prepared.iter().map(|p| p.cost.alone_secs).sum::<f64>();
+        let scores = match &done.result {
+            Ok(scores) => scores,
+            Err(err) => return Outcome::from_error(err, alone_secs),
+        };
+        let n_prepared = self.groups[subscriber.group].pipelines.len() as f64;
+        let spent = prepared.iter().map(|p| p.cost.spent_secs).sum::<f64>() / n_prepared;
+        let own = if n_sharing > 0 { done.marginal_secs / n_sharing as f64 } else { 0.0 };
+        let parts = self.folds.iter().zip(prepared).zip(&done.models);
+        let models = parts.filter_map(|((fold, prepared), model)| {
+            Some(model_of(pipeline, fold, prepared.steps.as_ref()?, model.clone()))
+        });
+        let models = models.collect();
+        Outcome::Finished(Box::new(Evaluation {
+            error: scores.fold_errors.iter().sum::<f64>() / scores.fold_errors.len() as f64,
+            fold_errors: scores.fold_errors.clone(),
+            decided_error: scores.decided_error,
+            native: scores.native,
+            decided: scores.decided,
+            log_loss: scores.log_loss,
+            roc_auc: scores.roc_auc,
+            out_of_fold: done.out_of_fold.clone(),
+            models,
+            alone_secs,
+            marginal_secs: own + spent + starts / self.pipelines.len() as f64,
+        }))
+    }
+
+    /// Passes an outcome to the caller.
+    pub(super) fn tell(&self, pipeline: usize, outcome: Outcome) {
+        let mut report = self.report.lock().unwrap_or_else(|e| e.into_inner());
+        report(pipeline, outcome);
+    }
+}
+
+/// A kept model has its own imputer: those that agree on these rows differ on future missing cells.
+fn model_of(
+    pipeline: &Pipeline,
+    fold: &FoldData<'_>,
+    steps: &Steps,
+    estimator: Option<FittedEstimator>,
+) -> FittedPipeline {
+    let imputer = fold
+        .fitted_imputer(pipeline.preparation.imputer)
+        .expect("a fold that was prepared has its imputer");
+    let preparation = FittedPreparation {
+        imputer,
+        encoder: Arc::clone(&steps.encoder),
+        scaler: Arc::clone(&steps.scaler),
+        reducer: Arc::clone(&steps.reducer),
+    };
+    FittedPipeline::new(preparation, fold.classes.clone(), pipeline, estimator)
+}
