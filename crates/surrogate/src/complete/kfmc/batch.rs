@@ -1,0 +1,251 @@
+//! One chunk of columns: their missing entries move while the dictionary stays.
+
+use faer::Mat;
+use pulp::{Simd, WithSimd};
+
+use super::Kfmc;
+use super::dictionary::Dictionary;
+use crate::algebra::{multiply, rows, rows_mut, spd_inverse};
+use crate::{Scalar, SurrogateError};
+
+/// A chunk has settled when no entry moves by more than this.
+const SETTLED: f64 = 1e-5;
+/// Keeps a vanishing weight from being divided by.
+const TINY: f64 = 1e-12;
+const LANES: usize = 16;
+
+/// What every chunk of a batch needs: `K_DD` and `C = (K_DD + beta I)^-1`, r x r.
+pub(super) struct Shared<T> {
+    pub(super) kernel: Vec<T>,
+    pub(super) inverse: Vec<T>,
+}
+
+impl<T: Scalar> Shared<T> {
+    pub(super) fn new(dictionary: &Dictionary<T>, beta: f64) -> Result<Self, SurrogateError> {
+        let r = dictionary.r;
+        let mut kernel = vec![T::zero(); r * r];
+        dictionary.kernel(&dictionary.atoms, &mut kernel);
+        (0..r).for_each(|i| kernel[i * r + i] = T::one());
+        let regular = Mat::from_fn(r, r, |i, j| {
+            let (i, j) = (i.max(j), i.min(j)); // rounding may leave it a little asymmetric
+            kernel[i * r + j].wide() + if i == j { beta } else { 0.0 }
+        });
+        let inverse = spd_inverse(&regular)
+            .ok_or(SurrogateError::NotConverged { what: "the inverse of the kernel matrix" })?;
+        let inverse = (0..r * r).map(|at| T::of(inverse[(at / r, at % r)])).collect();
+        Ok(Self { kernel, inverse })
+    }
+}
+
+/// A chunk's contributions to the dictionary's gradient.
+pub(super) struct Sums<T> {
+    /// `(Z . K) x^T`: r x m.
+    pub(super) pulled: Vec<T>,
+    /// Row sums of `Z . K`.
+    pub(super) weights: Vec<f64>,
+    /// `Z Z^T`: r x r.
+    pub(super) codes: Vec<T>,
+}
+
+/// Buffers of a chunk of b columns, one row each.
+pub(super) struct Work<T> {
+    m: usize,
+    r: usize,
+    /// The columns: b x m.
+    pub(super) x: Vec<T>,
+    missing: Vec<bool>,
+    velocity: Vec<T>,
+    kernel: Vec<T>,
+    /// Z: b x r.
+    pub(super) codes: Vec<T>,
+    /// Z . K: b x r.
+    weights: Vec<T>,
+    /// Column sums w of Z . K: one per column.
+    pub(super) totals: Vec<T>,
+    /// D (Z . K): b x m.
+    target: Vec<T>,
+}
+
+impl<T: Scalar> Work<T> {
+    pub(super) fn gather(
+        chunk: &[usize],
+        columns: &[T],
+        missing: &[bool],
+        m: usize,
+        r: usize,
+    ) -> Self {
+        let b = chunk.len();
+        let zeros = |n: usize| vec![T::zero(); n];
+        Self {
+            m,
+            r,
+            x: chunk.iter().flat_map(|&j| &columns[j * m..(j + 1) * m]).copied().collect(),
+            missing: chunk.iter().flat_map(|&j| &missing[j * m..(j + 1) * m]).copied().collect(),
+            velocity: zeros(b * m),
+            kernel: zeros(b * r),
+            codes: zeros(b * r),
+            weights: zeros(b * r),
+            totals: zeros(b),
+            target: zeros(b * m),
+        }
+    }
+
+    /// The inner loop: a damped mean shift of the missing entries towards the code-weighted atoms.
+    pub(super) fn move_columns(&mut self, d: &Dictionary<T>, shared: &Shared<T>, settings: &Kfmc) {
+        self.iterate(d, shared, settings, settings.inner_iterations);
+        self.encode(d, shared);
+    }
+
+    /// Moves at most `rounds` times.
+    pub(super) fn iterate(
+        &mut self,
+        d: &Dictionary<T>,
+        shared: &Shared<T>,
+        settings: &Kfmc,
+        rounds: usize,
+    ) {
+        for _ in 0..rounds {
+            self.encode(d, shared);
+            self.aim(d);
+            let pass = MovePass {
+                m: self.m,
+                x: &mut self.x,
+                velocity: &mut self.velocity,
+                target: &self.target,
+                totals: &self.totals,
+                missing: &self.missing,
+                momentum: T::of(settings.momentum),
+                rate: T::of(1.0 / settings.damping),
+            };
+            if pulp::Arch::new().dispatch(pass).wide() < SETTLED {
+                break;
+            }
+        }
+    }
+
+    /// `K`, `Z = C K`, `W = Z . K` and its column sums.
+    pub(super) fn encode(&mut self, d: &Dictionary<T>, shared: &Shared<T>) {
+        let (b, r) = (self.totals.len(), self.r);
+        d.kernel(&self.x, &mut self.kernel);
+        multiply(
+            rows_mut(&mut self.codes, b, r),
+            rows(&self.kernel, b, r),
+            rows(&shared.inverse, r, r),
+        );
+        let pass = WeightPass {
+            r,
+            kernel: &self.kernel,
+            codes: &self.codes,
+            weights: &mut self.weights,
+            totals: &mut self.totals,
+        };
+        pulp::Arch::new().dispatch(pass);
+    }
+
+    /// `D W`: where the columns are drawn to, times their weights.
+    fn aim(&mut self, d: &Dictionary<T>) {
+        let (b, m, r) = (self.totals.len(), self.m, self.r);
+        multiply(rows_mut(&mut self.target, b, m), rows(&self.weights, b, r), rows(&d.atoms, r, m));
+    }
+
+    /// Contributions to the dictionary's gradient; needs up-to-date codes.
+    pub(super) fn sums(&self, d: &Dictionary<T>) -> Sums<T> {
+        let (b, m, r) = (self.totals.len(), self.m, d.r);
+        let mut pulled = vec![T::zero(); r * m];
+        let weights = rows(&self.weights, b, r);
+        multiply(rows_mut(&mut pulled, r, m), weights.transpose(), rows(&self.x, b, m));
+        let mut codes = vec![T::zero(); r * r];
+        let z = rows(&self.codes, b, r);
+        multiply(rows_mut(&mut codes, r, r), z.transpose(), z);
+        let mut sums = vec![0.0; r];
+        for row in self.weights.chunks(r) {
+            sums.iter_mut().zip(row).for_each(|(s, w)| *s += w.wide());
+        }
+        Sums { pulled, weights: sums, codes }
+    }
+
+    /// The exact gradient with respect to the columns: `(x diag(w) - D W) / s2`.
+    #[cfg(test)]
+    pub(super) fn gradient(&mut self, d: &Dictionary<T>, shared: &Shared<T>) -> Vec<T> {
+        self.encode(d, shared);
+        self.aim(d);
+        let entry =
+            |(at, x): (usize, &T)| (*x * self.totals[at / self.m] - self.target[at]) / T::of(d.s2);
+        self.x.iter().enumerate().map(entry).collect()
+    }
+}
+
+struct WeightPass<'a, T> {
+    r: usize,
+    kernel: &'a [T],
+    codes: &'a [T],
+    weights: &'a mut [T],
+    totals: &'a mut [T],
+}
+
+impl<T: Scalar> WithSimd for WeightPass<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let columns = self.kernel.chunks(self.r).zip(self.codes.chunks(self.r));
+        let columns = columns.zip(self.weights.chunks_mut(self.r)).zip(self.totals);
+        for (((k, z), w), total) in columns {
+            let mut lanes = [T::zero(); LANES];
+            for ((k, z), w) in k.chunks(LANES).zip(z.chunks(LANES)).zip(w.chunks_mut(LANES)) {
+                for l in 0..w.len() {
+                    w[l] = k[l] * z[l];
+                    lanes[l] = lanes[l] + w[l];
+                }
+            }
+            *total = lanes.iter().copied().sum();
+        }
+    }
+}
+
+struct MovePass<'a, T> {
+    m: usize,
+    x: &'a mut [T],
+    velocity: &'a mut [T],
+    target: &'a [T],
+    totals: &'a [T],
+    missing: &'a [bool],
+    momentum: T,
+    rate: T,
+}
+
+impl<T: Scalar> WithSimd for MovePass<'_, T> {
+    type Output = T;
+
+    /// The largest move of an entry.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> T {
+        let m = self.m;
+        let mut most = T::zero();
+        for (c, &total) in self.totals.iter().enumerate() {
+            let inverse = T::one() / if total > T::of(TINY) { total } else { T::of(TINY) };
+            let range = c * m..(c + 1) * m;
+            let x = &mut self.x[range.clone()];
+            let velocity = &mut self.velocity[range.clone()];
+            let (target, missing) = (&self.target[range.clone()], &self.missing[range]);
+            let mut lanes = [T::zero(); LANES];
+            let groups = x.chunks_mut(LANES).zip(velocity.chunks_mut(LANES));
+            let groups = groups.zip(target.chunks(LANES)).zip(missing.chunks(LANES));
+            for (((x, v), t), missing) in groups {
+                for l in 0..x.len() {
+                    let step = (x[l] - t[l] * inverse) * self.rate;
+                    let moved = self.momentum * v[l] + step;
+                    let moved = if missing[l] { moved } else { T::zero() };
+                    v[l] = moved;
+                    x[l] = x[l] - moved;
+                    let size = if moved < T::zero() { -moved } else { moved };
+                    lanes[l] = if size > lanes[l] { size } else { lanes[l] };
+                }
+            }
+            for lane in lanes {
+                most = if lane > most { lane } else { most };
+            }
+        }
+        most
+    }
+}

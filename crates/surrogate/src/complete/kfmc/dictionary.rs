@@ -1,0 +1,170 @@
+//! The dictionary: kernels with it, and its gradient step.
+
+use faer::Mat;
+use pulp::{Simd, WithSimd};
+use rand::RngExt;
+
+use super::batch::{Shared, Sums};
+use crate::Scalar;
+use crate::algebra::{add_product, multiply, rows, rows_mut};
+
+/// Rounds of the power method for the step size; the bound is damped anyway.
+const POWER_ROUNDS: usize = 12;
+
+/// D, its momentum and the kernel's width.
+#[derive(Clone, Debug)]
+pub(super) struct Dictionary<T> {
+    pub(super) m: usize,
+    pub(super) r: usize,
+    /// Squared width of the kernel.
+    pub(super) s2: f64,
+    /// Atoms as rows: r x m.
+    pub(super) atoms: Vec<T>,
+    velocity: Vec<T>,
+}
+
+impl<T: Scalar> Dictionary<T> {
+    /// Distinct random columns.
+    pub(super) fn of_columns(
+        columns: &[T],
+        m: usize,
+        n: usize,
+        r: usize,
+        s2: f64,
+        rng: &mut impl RngExt,
+    ) -> Self {
+        let picked = rand::seq::index::sample(rng, n, r);
+        let atoms: Vec<T> =
+            picked.iter().flat_map(|j| &columns[j * m..(j + 1) * m]).copied().collect();
+        Self::new(m, s2, atoms)
+    }
+
+    pub(super) fn new(m: usize, s2: f64, atoms: Vec<T>) -> Self {
+        let (r, velocity) = (atoms.len() / m, vec![T::zero(); atoms.len()]);
+        Self { m, r, s2, atoms, velocity }
+    }
+
+    /// Kernels of some columns (b x m) with every atom: b x r.
+    pub(super) fn kernel(&self, x: &[T], out: &mut [T]) {
+        let (m, r) = (self.m, self.r);
+        let b = x.len() / m;
+        multiply(rows_mut(out, b, r), rows(x, b, m), rows(&self.atoms, r, m).transpose());
+        let half =
+            |rows: &[T]| -> Vec<T> { rows.chunks(m).map(|row| T::of(0.5 * square(row))).collect() };
+        let pass = KernelPass {
+            dots: out,
+            x: &half(x),
+            d: &half(&self.atoms),
+            scale: T::of(1.0 / self.s2),
+        };
+        pulp::Arch::new().dispatch(pass);
+    }
+
+    /// The gradient with respect to the atoms, r x m, and the bound of its curvature.
+    ///
+    /// `grad_D = (x T1^T - D diag(c1)) / s2 + 2/s2 (D T2 - D diag(c2))` with `T1 = -(Z . K)` and
+    /// `T2 = 1/2 (Z Z^T) . K_DD`.
+    pub(super) fn gradient(&self, shared: &Shared<T>, parts: &[Sums<T>]) -> (Vec<T>, f64) {
+        let (m, r) = (self.m, self.r);
+        let mut pulled = vec![T::zero(); r * m];
+        let mut c1 = vec![0.0; r];
+        let mut t2 = Mat::<f64>::zeros(r, r);
+        for part in parts {
+            pulled.iter_mut().zip(&part.pulled).for_each(|(sum, p)| *sum = *sum - *p);
+            c1.iter_mut().zip(&part.weights).for_each(|(sum, w)| *sum -= w);
+            for j in 0..r {
+                for i in 0..r {
+                    t2[(i, j)] += part.codes[j * r + i].wide();
+                }
+            }
+        }
+        for j in 0..r {
+            for i in 0..r {
+                t2[(i, j)] *= 0.5 * shared.kernel[j * r + i].wide();
+            }
+        }
+        let c2: Vec<f64> = (0..r).map(|j| (0..r).map(|i| t2[(i, j)]).sum()).collect();
+        // pulled = -(x (Z . K)^T)^T so far; the rest is a product with the atoms.
+        let mixing: Vec<T> = (0..r * r)
+            .map(|at| {
+                let (i, j) = (at / r, at % r);
+                let diagonal = if i == j { c1[j] + 2.0 * c2[j] } else { 0.0 };
+                T::of(2.0 * t2[(i, j)] - diagonal)
+            })
+            .collect();
+        add_product(rows_mut(&mut pulled, r, m), rows(&mixing, r, r), rows(&self.atoms, r, m));
+        let scale = T::of(1.0 / self.s2);
+        pulled.iter_mut().for_each(|g| *g = *g * scale);
+        let bound = Mat::from_fn(r, r, |i, j| {
+            let diagonal = if i == j { c1[j] + 2.0 * c2[j].abs() } else { 0.0 };
+            (2.0 * t2[(i, j)] - diagonal) / self.s2
+        });
+        (pulled, spectral_norm(&bound))
+    }
+
+    /// One step down the gradient, with momentum.
+    pub(super) fn update(
+        &mut self,
+        shared: &Shared<T>,
+        parts: &[Sums<T>],
+        momentum: f64,
+        damping: f64,
+    ) {
+        let (gradient, bound) = self.gradient(shared, parts);
+        let (rate, momentum) = (T::of(1.0 / (damping * bound).max(1e-12)), T::of(momentum));
+        for ((d, v), g) in self.atoms.iter_mut().zip(&mut self.velocity).zip(gradient) {
+            *v = momentum * *v + rate * g;
+            *d = *d - *v;
+        }
+    }
+}
+
+fn square<T: Scalar>(values: &[T]) -> f64 {
+    values.iter().map(|v| v.wide() * v.wide()).sum()
+}
+
+/// The largest absolute eigenvalue of a symmetric matrix, by the power method.
+fn spectral_norm(a: &Mat<f64>) -> f64 {
+    let n = a.nrows();
+    let mut v: Vec<f64> = (0..n).map(|i| 1.0 + 0.1 * (i % 7) as f64).collect();
+    let mut norm = 0.0;
+    for _ in 0..POWER_ROUNDS {
+        let mut next = vec![0.0; n];
+        for j in 0..n {
+            let column = a.col(j);
+            next.iter_mut().zip(column.iter()).for_each(|(s, x)| *s += x * v[j]);
+        }
+        let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+        norm = next.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if norm == 0.0 || length == 0.0 {
+            return 0.0;
+        }
+        norm /= length;
+        let scale = 1.0 / (norm * length);
+        v = next.iter().map(|x| x * scale).collect();
+    }
+    norm
+}
+
+/// `exp((x.d - |x|^2/2 - |d|^2/2) / s2)`.
+struct KernelPass<'a, T> {
+    dots: &'a mut [T],
+    x: &'a [T],
+    d: &'a [T],
+    scale: T,
+}
+
+impl<T: Scalar> WithSimd for KernelPass<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (row, &x) in self.dots.chunks_mut(self.d.len()).zip(self.x) {
+            for (k, &d) in row.iter_mut().zip(self.d) {
+                let exponent = (*k - x - d) * self.scale;
+                // Rounding may put a point at a negative distance from itself.
+                *k = (if exponent < T::zero() { exponent } else { T::zero() }).fast_exp();
+            }
+        }
+    }
+}
