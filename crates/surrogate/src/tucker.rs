@@ -138,7 +138,7 @@ impl<T: Scalar> Hooi<T> {
     }
 }
 
-/// Every rank between 1 and its side, and no larger than the product of the others.
+/// Every rank between 1 and its side and, where a mode is reduced, no larger than the product of the others.
 pub(crate) fn check_ranks(shape: &[usize], ranks: &[usize]) -> Result<(), SurrogateError> {
     if ranks.len() != shape.len() {
         let (wanted, got) = (shape.len(), ranks.len());
@@ -150,7 +150,7 @@ pub(crate) fn check_ranks(shape: &[usize], ranks: &[usize]) -> Result<(), Surrog
     for (axis, (&rank, &side)) in ranks.iter().zip(shape).enumerate() {
         let others = ranks.iter().enumerate().filter(|&(other, _)| other != axis);
         let others = others.fold(1_usize, |product, (_, &r)| product.saturating_mul(r));
-        let side = side.min(others);
+        let side = if rank == side { side } else { side.min(others) };
         if rank > side {
             return Err(SurrogateError::Rank { axis, rank, side });
         }

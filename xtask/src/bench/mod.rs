@@ -3,6 +3,7 @@
 mod learn;
 mod peer;
 mod slice;
+mod surrogate;
 mod table;
 
 use clap::{Args, Subcommand};
@@ -22,6 +23,8 @@ enum What {
     Learn(learn::Options),
     /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
     Slice(slice::Options),
+    /// Completion of the published tensor, next to numpy and tensorly.
+    Surrogate(surrogate::Options),
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -29,5 +32,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Table => table::bench(),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
+        What::Surrogate(options) => surrogate::run(options),
     }
 }

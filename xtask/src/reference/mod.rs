@@ -3,7 +3,9 @@
 //! One file per group of tables. A group is a function from [`Context`] to tables; adding one is a
 //! file and a line in [`GROUPS`].
 
+mod completion;
 mod mask;
+mod spectrum;
 #[allow(dead_code)] // for groups to come
 mod table;
 
@@ -12,6 +14,7 @@ use std::path::PathBuf;
 use pitchpipe_automl::offline::published::Published;
 
 use crate::published;
+pub(crate) use completion::partial;
 pub(crate) use table::{Row, Rule, Table};
 
 /// What every group works on.
@@ -21,14 +24,14 @@ pub(crate) struct Context {
     /// The 215 of the paper, in its order.
     pub(crate) paper: Published,
     /// Only what takes seconds.
-    #[allow(dead_code)] // for groups to come
     pub(crate) quick: bool,
 }
 
 type Group = (&'static str, fn(&Context) -> Result<Vec<Table>, String>);
 
 /// Every group, by the name `--only` knows it by.
-const GROUPS: &[Group] = &[("mask", mask::tables)];
+const GROUPS: &[Group] =
+    &[("mask", mask::tables), ("spectrum", spectrum::tables), ("completion", completion::tables)];
 
 /// Options of the command.
 #[derive(clap::Args)]

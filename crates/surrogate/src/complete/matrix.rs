@@ -65,7 +65,7 @@ impl<T: Scalar> Model<T> for Truncated<T> {
         let left = rows(&self.left, self.m, self.rank);
         multiply_by_columns(rows_mut(&mut self.right, self.rank, self.n), left.transpose(), e);
         for row in self.left.chunks_mut(self.rank) {
-            row.iter_mut().zip(&self.kept).for_each(|(u, &kept)| *u = *u * T::of(kept));
+            row.iter_mut().zip(&self.kept).for_each(|(u, &kept)| *u *= T::of(kept));
         }
         Ok(())
     }

@@ -141,7 +141,7 @@ impl<T: Scalar> WithSimd for Plain<'_, T> {
             let mut one = |l: usize, v: &mut T, p: T, seen: bool| {
                 let off = if seen { *v - p } else { T::zero() };
                 *v = if seen { *v } else { p };
-                lanes[l] = lanes[l] + off * off;
+                lanes[l] += off * off;
             };
             let (v, v_rest) = values.as_chunks_mut::<LANES>();
             let (p, p_rest) = predicted.as_chunks::<LANES>();
@@ -185,9 +185,9 @@ impl<T: Scalar> WithSimd for Moving<'_, T> {
                 let (seen_off, change) = if seen { (off, T::zero()) } else { (T::zero(), change) };
                 *v = if seen { *v } else { p + momentum * change };
                 *q = p;
-                residual[l] = residual[l] + seen_off * seen_off;
-                moved[l] = moved[l] + change * change;
-                turning[l] = turning[l] + off * change;
+                residual[l] += seen_off * seen_off;
+                moved[l] += change * change;
+                turning[l] += off * change;
             };
             let (v, v_rest) = values.as_chunks_mut::<LANES>();
             let (p, p_rest) = predicted.as_chunks::<LANES>();

@@ -117,7 +117,7 @@ impl<T: Scalar> Model<T> for TwoModes<T> {
         blocks.zip(&first_kept).for_each(|((core, right), &kept)| {
             multiply(rows_mut(core, s, r6), rows(right, s, f), last);
             for (at, c) in core.iter_mut().enumerate() {
-                *c = *c * T::of(kept * last_kept[at % r6]);
+                *c *= T::of(kept * last_kept[at % r6]);
             }
             multiply(rows_mut(right, s, f), rows(core, s, r6), last.transpose());
         });

@@ -195,7 +195,7 @@ impl<T: Scalar> WithSimd for WeightPass<'_, T> {
             for ((k, z), w) in k.chunks(LANES).zip(z.chunks(LANES)).zip(w.chunks_mut(LANES)) {
                 for l in 0..w.len() {
                     w[l] = k[l] * z[l];
-                    lanes[l] = lanes[l] + w[l];
+                    lanes[l] += w[l];
                 }
             }
             *total = lanes.iter().copied().sum();
@@ -237,7 +237,7 @@ impl<T: Scalar> WithSimd for MovePass<'_, T> {
                     let moved = self.momentum * v[l] + step;
                     let moved = if missing[l] { moved } else { T::zero() };
                     v[l] = moved;
-                    x[l] = x[l] - moved;
+                    x[l] -= moved;
                     let size = if moved < T::zero() { -moved } else { moved };
                     lanes[l] = if size > lanes[l] { size } else { lanes[l] };
                 }

@@ -70,7 +70,7 @@ impl<T: Scalar> Dictionary<T> {
         let mut c1 = vec![0.0; r];
         let mut t2 = Mat::<f64>::zeros(r, r);
         for part in parts {
-            pulled.iter_mut().zip(&part.pulled).for_each(|(sum, p)| *sum = *sum - *p);
+            pulled.iter_mut().zip(&part.pulled).for_each(|(sum, p)| *sum -= *p);
             c1.iter_mut().zip(&part.weights).for_each(|(sum, w)| *sum -= w);
             for j in 0..r {
                 for i in 0..r {
@@ -94,7 +94,7 @@ impl<T: Scalar> Dictionary<T> {
             .collect();
         add_product(rows_mut(&mut pulled, r, m), rows(&mixing, r, r), rows(&self.atoms, r, m));
         let scale = T::of(1.0 / self.s2);
-        pulled.iter_mut().for_each(|g| *g = *g * scale);
+        pulled.iter_mut().for_each(|g| *g *= scale);
         let bound = Mat::from_fn(r, r, |i, j| {
             let diagonal = if i == j { c1[j] + 2.0 * c2[j].abs() } else { 0.0 };
             (2.0 * t2[(i, j)] - diagonal) / self.s2
@@ -114,7 +114,7 @@ impl<T: Scalar> Dictionary<T> {
         let (rate, momentum) = (T::of(1.0 / (damping * bound).max(1e-12)), T::of(momentum));
         for ((d, v), g) in self.atoms.iter_mut().zip(&mut self.velocity).zip(gradient) {
             *v = momentum * *v + rate * g;
-            *d = *d - *v;
+            *d -= *v;
         }
     }
 }
