@@ -222,7 +222,7 @@ fn add_votes(
     votes: &mut [f64],
     ctx: &FitContext,
 ) -> Result<(), FitError> {
-    let rows = &x.tree_rows().values;
+    let rows = &x.tree_rows(ctx)?.values;
     for stump in stumps {
         ctx.check_deadline()?;
         for (row, votes) in rows.chunks_exact(x.n_cols()).zip(votes.chunks_exact_mut(n_classes)) {
@@ -270,7 +270,7 @@ fn evaluate(
         return Ok(Vec::new());
     };
     let start = ThreadTime::now();
-    let shared_secs = x.tree_sorted(AdaBoost::NAME, ctx)?.secs + test.tree_rows().secs;
+    let shared_secs = x.tree_sorted(AdaBoost::NAME, ctx)?.secs + test.tree_rows(ctx)?.secs;
     let boosting = ThreadTime::now();
     let (mut stumps, mut fit_secs) = (Vec::new(), vec![0.0]);
     largest.boost(x, y, ctx, |stump| {

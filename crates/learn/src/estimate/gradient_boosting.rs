@@ -90,7 +90,7 @@ impl Estimator for GradientBoosting {
             .iter()
             .map(|member| {
                 let start = ThreadTime::now();
-                let shared_secs = x.tree_sorted(Self::NAME, ctx)?.secs + test.tree_rows().secs;
+                let shared_secs = x.tree_sorted(Self::NAME, ctx)?.secs + test.tree_rows(ctx)?.secs;
                 let mut result = evaluate_alone(member, x, y, test, keep_models, ctx)?;
                 result.alone_secs += shared_secs;
                 result.marginal_secs = start.elapsed().as_secs_f64();
@@ -195,7 +195,7 @@ impl Classifier for FittedGradientBoosting {
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let n_outputs = self.start.len();
         let mut scores = self.start.repeat(x.n_rows());
-        let rows = &x.tree_rows().values;
+        let rows = &x.tree_rows(ctx)?.values;
         for (at, tree) in self.trees.iter().enumerate() {
             ctx.check_deadline()?;
             let output = at % n_outputs;

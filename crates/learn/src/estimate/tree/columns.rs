@@ -122,8 +122,12 @@ impl Sorted {
 impl Features {
     /// The rows in single precision, row-major: what prediction walks over. A number too large for
     /// `f32` becomes infinite and falls on the outer side of every threshold.
-    pub(crate) fn tree_rows(&self) -> &Rows {
-        self.trees.rows.get_or_init(|| single_precision_rows(self))
+    pub(crate) fn tree_rows(&self, ctx: &FitContext) -> Result<&Rows, FitError> {
+        if let Some(rows) = self.trees.rows.get() {
+            return Ok(rows);
+        }
+        let rows = single_precision_rows(self, ctx)?;
+        Ok(self.trees.rows.get_or_init(|| rows))
     }
 
     /// The columns in single precision; refused, as by scikit-learn, if one overflows.
@@ -162,12 +166,13 @@ impl Features {
     }
 }
 
-fn single_precision_rows(x: &Features) -> Rows {
+fn single_precision_rows(x: &Features, ctx: &FitContext) -> Result<Rows, FitError> {
     const BLOCK: usize = 32;
     let start = ThreadTime::now();
     let (n_rows, n_cols) = (x.n_rows(), x.n_cols());
     let mut values = vec![0f32; n_rows * n_cols];
     for first_row in (0..n_rows).step_by(BLOCK) {
+        ctx.check_deadline()?;
         for feature in 0..n_cols {
             let column = &x.column(feature)[first_row..(first_row + BLOCK).min(n_rows)];
             for (row, &value) in (first_row..).zip(column) {
@@ -175,7 +180,7 @@ fn single_precision_rows(x: &Features) -> Rows {
             }
         }
     }
-    Rows { values, secs: start.elapsed().as_secs_f64() }
+    Ok(Rows { values, secs: start.elapsed().as_secs_f64() })
 }
 
 fn single_precision(x: &Features, ctx: &FitContext) -> Result<Columns, FitError> {

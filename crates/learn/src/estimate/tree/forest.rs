@@ -44,7 +44,7 @@ impl Classifier for FittedForest {
 
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let mut sums = vec![0.0; x.n_rows() * self.n_classes];
-        let rows = x.tree_rows();
+        let rows = x.tree_rows(ctx)?;
         for tree in &self.trees {
             ctx.check_deadline()?;
             let shares = tree.shares();
@@ -169,7 +169,7 @@ fn evaluate(
     let mut settings = settings(members, x.n_rows());
     ctx.check_memory(recipe.name, (8 * settings.len() * test.n_rows() * n_classes) as u64)?;
     let mut sums = vec![0.0; settings.len() * test.n_rows() * n_classes];
-    let test_secs = test.tree_rows().secs;
+    let test_rows = test.tree_rows(ctx)?;
     let (mut forest, sorting_secs) = Forest::new(recipe, x, y, ctx)?;
     let (mut grow_secs, mut predict_secs) = (0.0, 0.0);
     let mut mark = ThreadTime::now();
@@ -180,7 +180,7 @@ fn evaluate(
         count_work(&grown, x.n_rows(), &mut settings);
         grow_secs += lap();
         ctx.check_deadline()?;
-        walk(&grown, test, n_classes, &mut settings, &mut sums);
+        walk(&grown, &test_rows.values, test.n_cols(), n_classes, &mut settings, &mut sums);
         predict_secs += lap();
         if keep_models {
             for setting in &mut settings {
@@ -189,7 +189,7 @@ fn evaluate(
         }
     }
     let n_walks = recipe.n_trees * test.n_rows();
-    let costs = alone(&settings, sorting_secs + test_secs, grow_secs, predict_secs, n_walks);
+    let costs = alone(&settings, sorting_secs + test_rows.secs, grow_secs, predict_secs, n_walks);
     let predictions = predictions(&sums, &settings, n_classes, recipe.n_trees);
     let position = |member: &MinSamplesSplit| {
         let min_rows = member.rows(x.n_rows());
@@ -231,7 +231,8 @@ fn count_work(grown: &Grown, n_rows: usize, settings: &mut [Setting]) {
 /// stops on the way.
 fn walk(
     grown: &Grown,
-    test: &Features,
+    rows: &[f32],
+    n_cols: usize,
     n_classes: usize,
     settings: &mut [Setting],
     sums: &mut [f64],
@@ -239,7 +240,7 @@ fn walk(
     let (tree, shares, n_settings) = (&grown.tree, grown.tree.shares(), settings.len());
     let (stops, depths) = (stops(grown, settings), depths(tree));
     let mut steps = vec![0usize; n_settings];
-    find_leaves(&tree.nodes, &test.tree_rows().values, test.n_cols(), |row, leaf| {
+    find_leaves(&tree.nodes, rows, n_cols, |row, leaf| {
         let sums = &mut sums[row * n_settings * n_classes..(row + 1) * n_settings * n_classes];
         let stops = &stops[leaf * n_settings..(leaf + 1) * n_settings];
         for ((sums, &stop), steps) in sums.chunks_exact_mut(n_classes).zip(stops).zip(&mut steps) {
@@ -248,7 +249,7 @@ fn walk(
         }
     });
     for (setting, steps) in settings.iter_mut().zip(steps) {
-        setting.predict_work += steps as f64 + LEAVING_WORK * test.n_rows() as f64;
+        setting.predict_work += steps as f64 + LEAVING_WORK * (rows.len() / n_cols) as f64;
     }
 }
 
