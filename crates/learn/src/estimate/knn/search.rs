@@ -1,16 +1,15 @@
 //! The nearest rows of each query, exactly.
 //!
 //! A pass in single precision over centred rows, twice as fast as double, finds every row that rounding
-//! might allow among the nearest; those few are then ranked by their exact distances. A tree over
-//! the rows was not needed: at 10,000 x 4 this pass already costs a tenth of one
-//! (docs/decisions/0012-neighbours.md).
+//! might allow among the nearest; those few are then ranked by their exact distances
+//! (docs/decisions/0030-neighbours.md, also for why there is no tree).
 
 use crate::{Features, FitContext, FitError};
 
 use super::Minkowski;
 use super::kernel::{QUERIES, Scan, TILE};
 
-/// Rows that share an error bound and stay in the second-level cache while queries pass.
+/// Rows that stay in the second-level cache while queries pass.
 const BLOCK: usize = 8 * TILE;
 /// Queries that pass over one block together.
 const QUERY_CHUNK: usize = 16 * QUERIES;
@@ -34,8 +33,8 @@ pub(crate) struct SearchIndex {
     spread: f64,
     /// Tile after tile, column after column, `TILE` rows.
     tiles: Vec<f32>,
-    /// The largest norm among each block's rows.
-    norms: Vec<f64>,
+    /// The largest norm among the rows.
+    norm: f64,
 }
 
 /// The nearest training rows of each query, nearest first; of two as near, the earlier row.
@@ -61,8 +60,9 @@ impl Neighbours {
     /// What part of this search's time a search for `k` neighbours would have taken.
     pub(crate) fn share_of(&self, k: usize) -> f64 {
         let (n, p) = (self.n_train as f64, self.n_cols as f64);
-        // A row is in reach k ln(n / k) + k times; counted in the time of one multiply-add.
-        let cost = |k: f64| n * (p + 4.0) / 16.0 + 30.0 * (k * (n / k).ln() + k) + k * p;
+        // A row is in reach k ln(n / k) + k times; counted in cycles.
+        let offers = |k: f64| k * (n / k).ln() + k;
+        let cost = |k: f64| n * (p + 4.0) / 12.0 + (50.0 + k) * offers(k) + k * (p + 20.0);
         cost(k as f64) / cost(self.k as f64)
     }
 }
@@ -96,10 +96,8 @@ impl SearchIndex {
                 tiles[(i / TILE * n_cols + j) * TILE + i % TILE] = held as f32;
             }
         }
-        let norms =
-            sums.chunks(BLOCK).map(|block| root(p, block.iter().fold(0.0, |m: f64, &v| m.max(v))));
-        let norms = norms.collect();
-        Ok(Self { p, n_rows, n_cols, largest, unit, centre, spread, tiles, norms })
+        let norm = root(p, sums.iter().fold(0.0, |m: f64, &v| m.max(v)));
+        Ok(Self { p, n_rows, n_cols, largest, unit, centre, spread, tiles, norm })
     }
 
     /// The `k` nearest of `train`, of which this is the index, to each row of `test`.
@@ -124,6 +122,7 @@ impl SearchIndex {
                     ctx.check_deadline()?;
                     query.candidates.clear();
                     query.candidates.extend((0..self.n_rows as u32).map(|row| (0.0, row)));
+                    query.reach = f32::INFINITY;
                 }
                 self.rank(train, values, query, &mut ranked);
                 rows.extend(ranked[..k].iter().map(|&(_, row)| row));
@@ -152,44 +151,29 @@ impl SearchIndex {
                 sum += power(self.p, held);
                 group[j * QUERIES + q % QUERIES] = held as f32;
             }
-            query.norm = root(self.p, sum);
+            query.rounding = Rounding::of(self.p, self.n_cols, self.norm, root(self.p, sum));
         }
-        let rounding = Rounding::of(self.p, self.n_cols);
         for (b, tiles) in self.tiles.chunks(BLOCK * self.n_cols.max(1)).enumerate() {
             for (g, group) in chunk.chunks_mut(QUERIES).enumerate() {
                 ctx.check_deadline()?;
-                self.scan_block(b, tiles, &values[g * QUERIES * self.n_cols..], group, &rounding);
+                self.scan_block(b, tiles, &values[g * QUERIES * self.n_cols..], group);
             }
         }
         Ok(())
     }
 
-    fn scan_block(
-        &self,
-        b: usize,
-        tiles: &[f32],
-        values: &[f32],
-        group: &mut [Query],
-        rounding: &Rounding,
-    ) {
-        let mut slack = [0.0; QUERIES];
+    fn scan_block(&self, b: usize, tiles: &[f32], values: &[f32], group: &mut [Query]) {
         // Queries that pad the last group reach nothing.
         let mut reach = [-1.0; QUERIES];
         for (q, query) in group.iter().enumerate().filter(|(_, query)| !query.is_far) {
-            slack[q] = rounding.slack(self.norms[b], query.norm);
-            reach[q] = rounding.reach(query.threshold(), slack[q]);
+            reach[q] = query.reach;
         }
         let found = |q: usize, row: usize, sum: f32| {
             let (query, row) = (&mut group[q], b * BLOCK + row);
             if row < self.n_rows {
-                let distance = root(self.p, f64::from(sum));
-                query.offer(
-                    row as u32,
-                    distance * (1.0 - rounding.relative) - slack[q],
-                    distance * (1.0 + rounding.relative) + slack[q],
-                );
+                query.offer(row as u32, sum);
             }
-            rounding.reach(query.threshold(), slack[q])
+            query.reach
         };
         let n_cols = self.n_cols;
         let queries = &values[..QUERIES * n_cols];
@@ -200,8 +184,7 @@ impl SearchIndex {
     fn rank(&self, train: &Features, values: &[f64], query: &Query, ranked: &mut Vec<(f64, u32)>) {
         let largest = values.iter().fold(self.largest, |m, v| m.max(v.abs()));
         let unit = unit_of(largest);
-        let threshold = query.threshold();
-        let within = query.candidates.iter().filter(|(least, _)| *least <= threshold);
+        let within = query.candidates.iter().filter(|(sum, _)| *sum <= query.reach);
         ranked.clear();
         ranked.extend(within.map(|&(_, row)| {
             let distance = exact(self.p, train.row(row as usize), values, unit);
@@ -211,76 +194,100 @@ impl SearchIndex {
     }
 }
 
-/// How far single precision may be off, in units of the centred and scaled rows.
+/// How far a sum in single precision may be off.
+///
+/// A computed distance `d` lies within `d * relative + slack` of the true one, so a row whose sum is
+/// `s = d^p` may be as near as another of sum `t` only if `s <= ((t^(1/p) (1 + relative) + 2 slack) / (1 -
+/// relative))^p`. For p = 2 that is `t * quadratic + sqrt(t) * linear + constant`.
+#[derive(Clone, Copy)]
 struct Rounding {
-    p: Minkowski,
-    relative: f64,
-    least: f64,
+    quadratic: f32,
+    linear: f32,
+    constant: f32,
+    has_root: bool,
 }
 
 impl Rounding {
-    fn of(p: Minkowski, n_cols: usize) -> Self {
+    fn of(p: Minkowski, n_cols: usize, row_norm: f64, query_norm: f64) -> Self {
         let n_cols = n_cols as f64;
-        let unit_roundoff = f64::from(f32::EPSILON) / 2.0;
-        // One rounding per term and one for the difference, with room for second order; and squares
-        // that vanish.
-        Self { p, relative: (n_cols + 8.0) * unit_roundoff, least: 1e-17 * n_cols }
+        // One rounding per term and one for the difference, with room for second order.
+        let relative = (n_cols + 8.0) * f64::from(f32::EPSILON) / 2.0;
+        // Rows and queries were themselves rounded: at most half a unit each, doubled for safety;
+        // and squares may vanish.
+        let slack = f64::from(f32::EPSILON) * (row_norm + query_norm) + 1e-17 * n_cols;
+        let (grow, shrink) = (1.0 + relative, 1.0 - relative);
+        // The last factor covers the rounding of the bound itself.
+        let bound = |v: f64| (v * (1.0 + 1e-6)) as f32;
+        match p {
+            Minkowski::Manhattan => Self {
+                quadratic: bound(grow / shrink),
+                linear: 0.0,
+                constant: bound(2.0 * slack / shrink),
+                has_root: false,
+            },
+            Minkowski::Euclidean => Self {
+                quadratic: bound((grow / shrink).powi(2)),
+                linear: bound(4.0 * slack * grow / shrink.powi(2)),
+                constant: bound((2.0 * slack / shrink).powi(2)),
+                has_root: true,
+            },
+        }
     }
 
-    /// Rows and queries were themselves rounded: at most half a unit each, doubled for safety.
-    fn slack(&self, row_norm: f64, query_norm: f64) -> f64 {
-        f64::from(f32::EPSILON) * (row_norm + query_norm) + self.least
-    }
-
-    /// The largest computed sum that a row within `threshold` may have.
-    fn reach(&self, threshold: f64, slack: f64) -> f32 {
-        let distance = (threshold + slack) / (1.0 - self.relative);
-        (power(self.p, distance) * (1.0 + 1e-6)) as f32
+    /// The largest computed sum of a row that may be as near as one of this sum.
+    #[inline(always)]
+    fn reach(&self, sum: f32) -> f32 {
+        let root = if self.has_root { sum.sqrt() * self.linear } else { 0.0 };
+        sum * self.quadratic + root + self.constant
     }
 }
 
 /// One query's candidates so far.
 struct Query {
-    /// The `k` smallest upper bounds of distances, ascending.
-    nearest: Vec<f64>,
-    /// Lower bound of the distance, and row.
-    candidates: Vec<(f64, u32)>,
+    /// The `k` smallest sums, ascending.
+    nearest: Vec<f32>,
+    /// No row of a larger sum can be among the nearest.
+    reach: f32,
+    /// Sum and row.
+    candidates: Vec<(f32, u32)>,
     crowd: usize,
-    norm: f64,
+    rounding: Rounding,
     is_far: bool,
 }
 
 impl Query {
     fn new(k: usize) -> Self {
-        let candidates = Vec::with_capacity(CROWD);
-        Self { nearest: vec![0.0; k], candidates, crowd: CROWD, norm: 0.0, is_far: false }
+        Self {
+            nearest: vec![0.0; k],
+            reach: f32::INFINITY,
+            candidates: Vec::with_capacity(CROWD),
+            crowd: CROWD,
+            rounding: Rounding::of(Minkowski::Euclidean, 0, 0.0, 0.0),
+            is_far: false,
+        }
     }
 
     fn restart(&mut self) {
-        self.nearest.fill(f64::INFINITY);
+        self.nearest.fill(f32::INFINITY);
         self.candidates.clear();
-        (self.crowd, self.is_far) = (CROWD, false);
+        (self.reach, self.crowd, self.is_far) = (f32::INFINITY, CROWD, false);
     }
 
-    /// No row farther than this can be among the nearest.
-    #[inline(always)]
-    fn threshold(&self) -> f64 {
-        self.nearest[self.nearest.len() - 1]
-    }
-
-    fn offer(&mut self, row: u32, least: f64, most: f64) {
-        self.candidates.push((least, row));
-        let mut at = self.nearest.len() - 1;
-        if most < self.nearest[at] {
-            while at > 0 && self.nearest[at - 1] > most {
+    fn offer(&mut self, row: u32, sum: f32) {
+        self.candidates.push((sum, row));
+        let last = self.nearest.len() - 1;
+        if sum < self.nearest[last] {
+            let mut at = last;
+            while at > 0 && self.nearest[at - 1] > sum {
                 self.nearest[at] = self.nearest[at - 1];
                 at -= 1;
             }
-            self.nearest[at] = most;
+            self.nearest[at] = sum;
+            self.reach = self.rounding.reach(self.nearest[last]);
         }
         if self.candidates.len() >= self.crowd {
-            let threshold = self.threshold();
-            self.candidates.retain(|(least, _)| *least <= threshold);
+            let reach = self.reach;
+            self.candidates.retain(|(sum, _)| *sum <= reach);
             // Many rows as near as each other: do not look through them again too soon.
             self.crowd = CROWD.max(2 * self.candidates.len());
         }

@@ -12,7 +12,7 @@ use crate::FitError;
 const PCA: FitError = FitError::NotFinite { component: "pca" };
 
 /// Eigenvalues, descending, and eigenvectors of a symmetric matrix of which the lower half is read.
-pub(super) fn eigen(a: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), FitError> {
+pub(crate) fn eigen(a: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), FitError> {
     let n = a.nrows();
     let mut values = faer::diag::Diag::<f64>::zeros(n);
     let mut vectors = Mat::<f64>::zeros(n, n);

@@ -1,7 +1,7 @@
 //! Principal components: centred, not whitened, exact.
 
 mod decompose;
-mod lapack;
+pub(crate) mod lapack;
 mod matrix;
 
 use serde::{Deserialize, Serialize};
