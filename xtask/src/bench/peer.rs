@@ -160,5 +160,5 @@ pub(crate) fn geometric_mean(values: impl IntoIterator<Item = f64>) -> f64 {
         sum += value.ln();
         n += 1.0;
     }
-    (sum / n as f64).exp()
+    (sum / n).exp()
 }
