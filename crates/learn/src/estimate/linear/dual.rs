@@ -75,7 +75,7 @@ impl Shared {
     /// Dual coordinate descent: one row at a time in random order, `w = sum alpha y x` kept up to date.
     /// Rows whose variable rests at zero with a clear gradient are left out until the others have
     /// converged.
-    fn descend(
+    pub(crate) fn descend(
         &self,
         y: &[Quad],
         c: f64,

@@ -12,6 +12,8 @@ pub(crate) mod rows;
 pub(crate) mod saga;
 pub(crate) mod shuffle;
 pub(crate) mod sparse;
+#[cfg(test)]
+mod tests;
 
 use pitchpipe_table::Labels;
 

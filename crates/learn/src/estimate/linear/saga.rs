@@ -27,8 +27,10 @@ const TOLERANCE: f64 = 1e-4;
 /// Numbers worked on between two looks at the clock: about a millisecond.
 const SLICE: usize = 1 << 19;
 
-/// How long a step waits on itself, in the time that one more vector of weights takes.
-const WAIT_IN_VECTORS: f64 = 20.0;
+/// How long a step waits on itself, and what an output costs besides its weights, in the time that one
+/// more vector of weights takes: measured with families of eight and alone, at 4, 20 and 100 columns.
+const WAIT_IN_VECTORS: f64 = 21.0;
+const OUTPUT_IN_VECTORS: f64 = 2.5;
 
 /// The penalties of one setting, per row.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +133,7 @@ pub(crate) struct Cost {
 ///
 /// A step costs a wait that all walkers share, and work in proportion to walkers and vectors.
 pub(crate) fn costs(epochs: &[usize], rows: &Rows, n_outputs: usize, secs: f64) -> Vec<Cost> {
-    let work = (n_outputs * rows.stride) as f64;
+    let work = n_outputs as f64 * (OUTPUT_IN_VECTORS + rows.stride as f64);
     let wait = WAIT_IN_VECTORS;
     let longest = epochs.iter().copied().max().unwrap_or(0);
     let mut shares = vec![0.0; epochs.len()];
@@ -248,16 +250,25 @@ impl Kernel for Steps<'_> {
             let (i, next) = draws.advance();
             let (row, next_row) = (rows.row(i), rows.row(next));
             let code = y.codes()[i] as usize;
-            for (w, walker) in walkers.iter().enumerate() {
-                for k in 0..n_outputs {
-                    values.as_flattened_mut()[w * n_outputs + k] =
-                        walker.products[k] + walker.intercepts[k];
-                }
-            }
-            if n_outputs == 1 {
-                two_class_gradients(l, &mut values, code);
+            if let ([walker], 1) = (&*walkers, n_outputs) {
+                // Through registers: a vector read right after a number written into it waits.
+                let value = l.splat(walker.products[0] + walker.intercepts[0]);
+                values[0] = l.store(two_class_gradient(l, value, l.splat(code as f64)));
             } else {
-                multinomial_gradients(l, &mut values, n_outputs, walkers.len(), code);
+                for (w, walker) in walkers.iter().enumerate() {
+                    for k in 0..n_outputs {
+                        values.as_flattened_mut()[w * n_outputs + k] =
+                            walker.products[k] + walker.intercepts[k];
+                    }
+                }
+                if n_outputs == 1 {
+                    let target = l.splat(code as f64);
+                    for quad in &mut values {
+                        *quad = l.store(two_class_gradient(l, l.load(quad), target));
+                    }
+                } else {
+                    multinomial_gradients(l, &mut values, n_outputs, walkers.len(), code);
+                }
             }
             let per_seen = 1.0 / draws.n_seen as f64;
             let gradients = values.as_flattened();
@@ -288,15 +299,12 @@ impl Kernel for Steps<'_> {
     }
 }
 
-/// `sigmoid(value) - [the row is of the second class]` in place.
+/// `sigmoid(value) - target`, the target being 1 for the second class and 0 for the first.
 #[inline(always)]
-fn two_class_gradients<L: Lanes>(l: L, values: &mut [Quad], code: usize) {
+fn two_class_gradient<L: Lanes>(l: L, value: L::V, target: L::V) -> L::V {
     let one = l.splat(1.0);
-    let target = l.splat(code as f64);
-    for quad in values {
-        let e = exp(l, l.sub(l.splat(0.0), l.load(quad)));
-        *quad = l.store(l.sub(l.div(one, l.add(one, e)), target));
-    }
+    let e = exp(l, l.sub(l.splat(0.0), value));
+    l.sub(l.div(one, l.add(one, e)), target)
 }
 
 /// `softmax(values) - [the row's class]` in place, for each walker.
