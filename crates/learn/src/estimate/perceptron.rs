@@ -128,8 +128,12 @@ impl Kernel for Steps<'_> {
     fn run<L: Lanes>(self, l: L) {
         let stride = self.rows.stride;
         let two_classes = self.y.n_classes() == 2;
+        // A matrix that fits the nearer caches needs no fetching.
+        let is_far = size_of_val(&self.rows.data[..]) > 1 << 19;
         for (t, &i) in self.order.iter().enumerate() {
-            touch(self.rows.row(self.order[(t + AHEAD).min(self.order.len() - 1)] as usize));
+            if is_far {
+                touch(self.rows.row(self.order[(t + AHEAD).min(self.order.len() - 1)] as usize));
+            }
             let row = self.rows.row(i as usize);
             let code = self.y.codes()[i as usize] as usize;
             for (&k, loss) in self.problems.iter().zip(self.losses.iter_mut()) {
