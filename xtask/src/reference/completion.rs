@@ -98,11 +98,14 @@ fn measure(
 /// Both tables.
 pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
     let whole = partial(&context.paper, f32::INFINITY)?;
-    let cells = if context.quick { random_quick() } else { random_all() };
+    let wanted = |cells: Vec<Cell>| -> Vec<Cell> {
+        cells.into_iter().filter(|cell| cell.0.contains(&context.matching)).collect()
+    };
+    let cells = wanted(if context.quick { random_quick() } else { random_all() });
     let title = "Relative error, entries missing at random (share missing), 215 datasets";
     let mut draw = |share: f64| Ok(whole.hold_out(share, DRAW));
     let random = measure(title.to_owned(), cells, &whole, &mut draw)?;
-    let cells = if context.quick { limits_quick() } else { limits_all() };
+    let cells = wanted(if context.quick { limits_quick() } else { limits_all() });
     let title = "Relative error, entries above a runtime limit missing (seconds), 215 datasets";
     let mut cut = |limit: f64| {
         let training = partial(&context.paper, limit as f32)?;
