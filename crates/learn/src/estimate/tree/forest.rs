@@ -126,6 +126,7 @@ pub(crate) fn fit_forest(
 struct Setting {
     min_rows: u32,
     trees: Vec<Tree>,
+    /// The work of growing what this setting grows and those before it do not.
     grow_work: f64,
     predict_work: f64,
 }
@@ -133,8 +134,9 @@ struct Setting {
 /// What leaving a node's shares costs, in steps down a tree (measured).
 const LEAVING_WORK: f64 = 2.0;
 
-/// What a row costs each tree besides splitting nodes, in rows times features (measured).
-const ROW_WORK: f64 = 3.0;
+/// What a row and a tree cost besides splitting nodes, in rows times features (measured).
+const ROW_WORK: f64 = 4.0;
+const TREE_WORK: f64 = 300.0;
 
 /// Grows one forest for all settings, and predicts `test` with each.
 pub(crate) fn evaluate_forest(
@@ -177,8 +179,8 @@ fn evaluate(
     for tree in 0..recipe.n_trees {
         let smallest = settings.last().expect("a family has members").min_rows;
         let grown = forest.grow(tree, smallest, true)?;
-        count_work(&grown, x.n_rows(), &mut settings);
         grow_secs += lap();
+        count_work(&grown, x.n_rows(), &mut settings);
         ctx.check_deadline()?;
         walk(&grown, &test_rows.values, test.n_cols(), n_classes, &mut settings, &mut sums);
         predict_secs += lap();
@@ -215,15 +217,13 @@ fn settings(members: &[MinSamplesSplit], n_rows: usize) -> Vec<Setting> {
     min_rows.into_iter().map(|min_rows| Setting { min_rows, ..Setting::default() }).collect()
 }
 
-/// Adds to each setting the work that growing its part of the tree would have taken.
+/// Adds each node's work to the first setting that splits it; all later ones do, too (see
+/// [`alone`]).
 fn count_work(grown: &Grown, n_rows: usize, settings: &mut [Setting]) {
-    for setting in settings.iter_mut() {
-        setting.grow_work += ROW_WORK * n_rows as f64;
-    }
-    for (&size, &work) in grown.sizes.iter().zip(&grown.work) {
-        for setting in settings.iter_mut().rev().take_while(|setting| size >= setting.min_rows) {
-            setting.grow_work += f64::from(work);
-        }
+    settings[0].grow_work += ROW_WORK * n_rows as f64 + TREE_WORK;
+    for (&size, &work) in grown.sizes.iter().zip(&grown.work).filter(|&(_, &work)| work > 0.0) {
+        let first = settings.partition_point(|setting| setting.min_rows > size);
+        settings[first].grow_work += f64::from(work);
     }
 }
 
@@ -257,7 +257,11 @@ fn walk(
 /// smaller on the way down, so a setting that has stopped stays where it is.
 fn stops(grown: &Grown, settings: &[Setting]) -> Vec<u32> {
     let (nodes, n) = (&grown.tree.nodes, settings.len());
-    let mut stops: Vec<u32> = (0..nodes.len() as u32).flat_map(|node| vec![node; n]).collect();
+    let mut stops: Vec<u32> =
+        (0..nodes.len() as u32).flat_map(|node| std::iter::repeat_n(node, n)).collect();
+    if n == 1 {
+        return stops; // Grown for this setting alone, it stops at its leaves.
+    }
     for (at, node) in nodes.iter().enumerate().filter(|(_, node)| !node.is_leaf()) {
         for (s, setting) in settings.iter().enumerate() {
             if grown.sizes[at] < setting.min_rows {
@@ -290,10 +294,13 @@ fn alone(
     let last = settings.last().expect("a family has members");
     let leaving = LEAVING_WORK * n_walks as f64 * (settings.len() - 1) as f64;
     let predict_work = last.predict_work + leaving;
+    let all_work: f64 = settings.iter().map(|setting| setting.grow_work).sum();
+    let mut grow_work = 0.0;
     settings
         .iter()
         .map(|setting| {
-            let grow = grow_secs * setting.grow_work / last.grow_work.max(1.0);
+            grow_work += setting.grow_work;
+            let grow = grow_secs * grow_work / all_work.max(1.0);
             let predict = predict_secs * setting.predict_work / predict_work.max(1.0);
             shared_secs + grow + predict
         })
