@@ -226,10 +226,17 @@ fn a_weighted_design_avoids_what_is_badly_predicted() {
 #[test]
 fn a_random_design_fits_and_follows_its_seed() {
     let secs = times(50, 4.0);
-    let design = random_by_time(&secs, 6.0, 1).unwrap();
+    let design = random_by_time(&secs, 6.0, false, 1).unwrap();
     assert!(design.secs <= 6.0 && !design.pipelines.is_empty());
-    assert_eq!(design, random_by_time(&secs, 6.0, 1).unwrap());
-    assert_ne!(design, random_by_time(&secs, 6.0, 2).unwrap());
+    assert_eq!(design, random_by_time(&secs, 6.0, false, 1).unwrap());
+    assert_ne!(design, random_by_time(&secs, 6.0, false, 2).unwrap());
+    let filled = random_by_time(&secs, 6.0, true, 1).unwrap();
+    assert!(filled.pipelines.starts_with(&design.pipelines) && filled.secs <= 6.0);
+    assert!(
+        secs.iter()
+            .enumerate()
+            .all(|(j, t)| filled.pipelines.contains(&j) || filled.secs + t > 6.0)
+    );
 }
 
 #[test]
@@ -247,7 +254,7 @@ fn bad_input_is_a_typed_error() {
         };
         assert!(refused(by_time(&vectors, &secs, 1.0).map(|_| ())));
         assert!(refused(relax(y.view(), &secs, 1.0, Criterion::D).map(|_| ())));
-        assert!(refused(random_by_time(&secs, 1.0, 0).map(|_| ())));
+        assert!(refused(random_by_time(&secs, 1.0, false, 0).map(|_| ())));
     }
     let holed = Array2::from_elem((2, 3), f32::NAN);
     assert!(matches!(DesignVectors::new(holed.view()), Err(SurrogateError::NotFinite { .. })));

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: speed next to the peer, in one run on one machine.
 
+mod design;
 mod learn;
 mod peer;
 mod slice;
@@ -23,6 +24,8 @@ enum What {
     Learn(learn::Options),
     /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
     Slice(slice::Options),
+    /// The greedy design of 23,424 pipelines at rank 40, next to the authors' published loop.
+    Design,
     /// Completion of the published tensor, next to numpy and tensorly.
     Surrogate(surrogate::Options),
 }
@@ -32,6 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Table => table::bench(),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
+        What::Design => design::run(),
         What::Surrogate(options) => surrogate::run(options),
     }
 }

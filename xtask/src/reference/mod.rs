@@ -4,9 +4,14 @@
 //! file and a line in [`GROUPS`].
 
 mod completion;
+mod designs;
 mod mask;
+mod prediction;
+mod recorded;
+mod runtimes;
+mod searches;
 mod spectrum;
-#[allow(dead_code)] // for groups to come
+mod systems;
 mod table;
 
 use std::path::PathBuf;
@@ -15,6 +20,7 @@ use pitchpipe_automl::offline::published::Published;
 
 use crate::published;
 pub(crate) use completion::partial;
+pub(crate) use recorded::families;
 pub(crate) use table::{Row, Rule, Table};
 
 /// What every group works on.
@@ -27,13 +33,27 @@ pub(crate) struct Context {
     pub(crate) quick: bool,
     /// Only figures whose name contains this; groups of many slow figures heed it.
     pub(crate) matching: String,
+    /// Simulations run on every so many datasets of their sets.
+    pub(crate) every: usize,
 }
 
 type Group = (&'static str, fn(&Context) -> Result<Vec<Table>, String>);
 
 /// Every group, by the name `--only` knows it by.
-const GROUPS: &[Group] =
-    &[("mask", mask::tables), ("spectrum", spectrum::tables), ("completion", completion::tables)];
+const GROUPS: &[Group] = &[
+    ("mask", mask::tables),
+    ("spectrum", spectrum::tables),
+    ("completion", completion::tables),
+    ("runtimes", runtimes::tables),
+    ("search", searches::tables),
+    ("families", searches::families_tables),
+    ("family-rules", searches::rules_tables),
+    ("predicted-runtimes", searches::predicted_tables),
+    ("workers", searches::workers_tables),
+    ("systems", systems::tables),
+    ("prediction", prediction::tables),
+    ("designs", designs::tables),
+];
 
 /// Options of the command.
 #[derive(clap::Args)]
@@ -44,6 +64,9 @@ pub(crate) struct Options {
     /// Only what takes seconds.
     #[arg(long)]
     quick: bool,
+    /// Simulate on every Nth dataset of each set only; with N above 1 their figures are shown, not judged.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    every: usize,
     /// Only these groups of tables.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
@@ -65,7 +88,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let all = Published::read(&wheel).map_err(|e| e.to_string())?;
     let paper = all.of_the_paper().map_err(|e| e.to_string())?;
     let matching = options.matching.clone();
-    let context = Context { all, paper, quick: options.quick, matching };
+    let every = options.every.max(1);
+    let context = Context { all, paper, quick: options.quick, matching, every };
     let (mut judged, mut missed) = (0, 0);
     for (name, tables) in GROUPS {
         if !options.only.is_empty() && options.only.iter().all(|o| o != name) {

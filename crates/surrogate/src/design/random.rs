@@ -6,8 +6,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::design::{Design, check_limit, check_positive};
 use crate::error::SurrogateError;
 
-/// Pipelines in random order until the next one does not fit.
-pub fn random_by_time(secs: &[f64], limit_secs: f64, seed: u64) -> Result<Design, SurrogateError> {
+/// Pipelines in random order, until the next one does not fit; with `fill`, those that do not fit are passed
+/// over instead, which favours fast ones at the end.
+pub fn random_by_time(
+    secs: &[f64],
+    limit_secs: f64,
+    fill: bool,
+    seed: u64,
+) -> Result<Design, SurrogateError> {
     check_positive("predicted runtimes", secs)?;
     check_limit(limit_secs)?;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -18,6 +24,9 @@ pub fn random_by_time(secs: &[f64], limit_secs: f64, seed: u64) -> Result<Design
         order.swap(i, rng.random_range(i..secs.len()));
         let j = order[i];
         if design.secs + secs[j] > limit_secs {
+            if fill {
+                continue;
+            }
             break;
         }
         design.secs += secs[j];

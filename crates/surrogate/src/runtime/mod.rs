@@ -11,7 +11,7 @@ pub use correction::{CorrectedRuntimes, RuntimeCorrection};
 use ndarray::ArrayView2;
 
 use crate::error::SurrogateError;
-use polynomial::{Terms, fit_ridge};
+use polynomial::{Terms, fit_ridge, fit_robustly};
 
 /// Predictions stay within these bounds: nothing takes less time than starting it, and recorded runs were
 /// cut off at two minutes.
@@ -20,6 +20,9 @@ const BOUNDS_SECS: (f64, f64) = (0.005, 120.0);
 /// Pull towards the family's coefficients, in observations: with many runs it hardly matters, with none
 /// it is all there is.
 const FAMILY_PULL: f64 = 0.5;
+
+/// Log residuals beyond this count linearly only: about a factor of 1.5.
+const BEND: f64 = 0.4;
 
 /// The size of a dataset, as runtimes depend on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,7 +178,7 @@ fn fit_in_families(
     recorded
         .iter()
         .zip(families)
-        .map(|(runs, &family)| fit_ridge(rows, runs, &means[family], FAMILY_PULL))
+        .map(|(runs, &family)| fit_robustly(rows, runs, &means[family], FAMILY_PULL, BEND))
         .collect()
 }
 

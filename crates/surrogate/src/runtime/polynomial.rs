@@ -61,11 +61,41 @@ impl Terms {
     }
 }
 
+/// As [`fit_ridge`], with residuals beyond `bend` counting linearly only (Huber), by reweighting: a dataset on
+/// which a solver never converged should not bend the polynomial of all others.
+pub(super) fn fit_robustly(
+    rows: &[Vec<f64>],
+    runs: &[(usize, f64)],
+    target: &[f64],
+    pull: f64,
+    bend: f64,
+) -> Result<Vec<f64>, SurrogateError> {
+    let mut weights = vec![1.0; runs.len()];
+    let mut coefficients = fit_weighted(rows, runs, &weights, target, pull)?;
+    for _ in 0..2 {
+        for (weight, &(i, y)) in weights.iter_mut().zip(runs) {
+            *weight = (bend / (y - dot(&rows[i], &coefficients)).abs().max(1e-12)).min(1.0);
+        }
+        coefficients = fit_weighted(rows, runs, &weights, target, pull)?;
+    }
+    Ok(coefficients)
+}
+
 /// Coefficients that minimize the squares over `runs` (dataset, value) plus `pull` times the squared
 /// distance to `target`.
 pub(super) fn fit_ridge(
     rows: &[Vec<f64>],
     runs: &[(usize, f64)],
+    target: &[f64],
+    pull: f64,
+) -> Result<Vec<f64>, SurrogateError> {
+    fit_weighted(rows, runs, &vec![1.0; runs.len()], target, pull)
+}
+
+fn fit_weighted(
+    rows: &[Vec<f64>],
+    runs: &[(usize, f64)],
+    weights: &[f64],
     target: &[f64],
     pull: f64,
 ) -> Result<Vec<f64>, SurrogateError> {
@@ -75,9 +105,9 @@ pub(super) fn fit_ridge(
     let k = target.len();
     let mut normal = Square::zeros(k);
     let mut right = vec![0.0; k];
-    for &(i, y) in runs {
-        normal.add_outer(1.0, &rows[i]);
-        let rest = y - dot(&rows[i], target);
+    for (&(i, y), &weight) in runs.iter().zip(weights) {
+        normal.add_outer(weight, &rows[i]);
+        let rest = weight * (y - dot(&rows[i], target));
         right.iter_mut().zip(&rows[i]).for_each(|(r, x)| *r += rest * x);
     }
     for t in 0..k {

@@ -54,7 +54,7 @@ impl Default for SearchSettings {
 }
 
 /// A decision looks closely at no more families than this, in the order of an upper bound.
-const MOST_JOINT: usize = 400;
+const MOST_JOINT: usize = 128;
 
 /// How many errors an ensemble is made of, for [`Rule::JointFifth`].
 const ENSEMBLE: usize = 5;

@@ -1,0 +1,508 @@
+//! Whole searches at a budget: regret of the best pipeline found, policy by policy (§15 and §18).
+
+use std::sync::Arc;
+
+use pitchpipe_automl::offline::published::N_PIPELINES;
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::bayes::{PriorSettings, Separable};
+use pitchpipe_surrogate::runtime::{DatasetSize, RuntimeCorrection, RuntimeForm, RuntimeModel};
+use pitchpipe_surrogate::search::{Actions, Rule as Value, Search, SearchSettings};
+use pitchpipe_surrogate::simulate::{
+    InOrder, PaperLoop, Policy, Rounds, Row as Record, Searching, replay,
+};
+use rayon::prelude::*;
+
+use super::recorded::{
+    N_ESTIMATORS, Recorded, families, kind, mean, mean_and_error, set_a, set_b, sizes,
+};
+use super::{Context, Row, Rule, Table};
+
+/// Directions of the prior the reference figures were made with.
+const REFERENCE_RANK: usize = 60;
+
+/// The prior of the default policy: part of the variance separates into preprocessing and estimator.
+pub(crate) fn default_prior() -> PriorSettings {
+    let separable = Separable { inner: N_ESTIMATORS, share: 0.3, rank: 300 };
+    PriorSettings { rank: 60, separable: Some(separable), noise: 0.01 }
+}
+
+/// A policy of the tables.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Random,
+    MeanError,
+    /// The paper's: rank, half the budget for the design.
+    Paper(usize),
+    /// One pipeline at a time by expected improvement, per second or not; at most so many.
+    Single {
+        per_second: bool,
+        most: usize,
+    },
+    /// Families, valued by a rule, under the reference prior.
+    Block(Value),
+    /// Families under the prior that is the default.
+    Best(Value),
+}
+
+/// How runtimes are known to the policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Times {
+    True,
+    Predicted,
+    Corrected,
+}
+
+/// What one search came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) best: f64,
+    pub(crate) five: f64,
+    pub(crate) replicate: f64,
+    pub(crate) replicate_five: f64,
+}
+
+/// Runs policies on datasets, each left out of all that is learned.
+pub(crate) struct Bench<'a> {
+    pub(crate) recorded: &'a Recorded,
+    families: Arc<Actions>,
+    singles: Arc<Actions>,
+    sizes: Vec<Option<DatasetSize>>,
+    secs: &'a ndarray::Array2<f32>,
+}
+
+impl<'a> Bench<'a> {
+    pub(crate) fn new(recorded: &'a Recorded, context: &'a Context) -> Self {
+        Self {
+            recorded,
+            families: Arc::new(families()),
+            singles: Arc::new(Actions::singles(N_PIPELINES)),
+            sizes: sizes(&context.paper),
+            secs: &context.paper.runtimes_secs,
+        }
+    }
+
+    /// What each policy finds within each budget on each dataset, `None` where nothing finished; policies x
+    /// budgets x datasets. Datasets run in parallel; results do not depend on it.
+    pub(crate) fn run(
+        &self,
+        policies: &[(Kind, Times)],
+        budgets: &[f64],
+        datasets: &[usize],
+        n_workers: usize,
+    ) -> Result<Vec<Vec<Vec<Option<Found>>>>, SurrogateError> {
+        let per_dataset: Vec<Vec<Vec<Option<Found>>>> = datasets
+            .par_iter()
+            .map(|&out| self.run_dataset(policies, budgets, out, n_workers))
+            .collect::<Result<_, SurrogateError>>()?;
+        let turn = |p: usize, b: usize| per_dataset.iter().map(|d| d[p][b]).collect();
+        Ok((0..policies.len()).map(|p| (0..budgets.len()).map(|b| turn(p, b)).collect()).collect())
+    }
+
+    fn run_dataset(
+        &self,
+        policies: &[(Kind, Times)],
+        budgets: &[f64],
+        out: usize,
+        n_workers: usize,
+    ) -> Result<Vec<Vec<Option<Found>>>, SurrogateError> {
+        let row = self.recorded.recording.row(out);
+        let needs = |wanted: fn(&Kind) -> bool| policies.iter().any(|(kind, _)| wanted(kind));
+        let reference = needs(|k| matches!(k, Kind::Single { .. } | Kind::Block(_)))
+            .then(|| self.recorded.prior(out, &PriorSettings::plain(REFERENCE_RANK)))
+            .transpose()?;
+        let default = needs(|k| matches!(k, Kind::Best(_)))
+            .then(|| self.recorded.prior(out, &default_prior()))
+            .transpose()?;
+        let embeddings = needs(|k| matches!(k, Kind::Paper(_)))
+            .then(|| self.recorded.plain.embeddings(&self.recorded.without(out), 30))
+            .transpose()?;
+        let predicted = policies.iter().any(|(_, t)| *t != Times::True);
+        let runtimes = if predicted { self.runtimes(out)? } else { None };
+        let mut found = Vec::new();
+        for &(kind, times) in policies {
+            let secs: Vec<Option<f64>> = match (times, &runtimes) {
+                (Times::True, _) => row.all_secs(),
+                (_, None) => {
+                    found.push(vec![None; budgets.len()]);
+                    continue;
+                }
+                (_, Some((predicted, _))) => {
+                    // What was never recorded is not offered, as with true runtimes.
+                    (0..N_PIPELINES).map(|j| row.secs(j).map(|_| predicted[j])).collect()
+                }
+            };
+            let mut at_budgets = Vec::new();
+            for &budget in budgets {
+                let search = |settings: SearchSettings, actions: &Arc<Actions>, most: usize| {
+                    let prior = match kind {
+                        Kind::Best(_) => default.as_ref(),
+                        _ => reference.as_ref(),
+                    };
+                    let posterior = prior.expect("made above for such policies").posterior();
+                    let search = Search::new(settings, Arc::clone(actions), posterior, &secs)?;
+                    let policy = Searching::new(search, Arc::clone(actions), n_workers, most);
+                    Ok(match (times, &runtimes) {
+                        (Times::Corrected, Some((predicted, correction))) => {
+                            policy.correcting(correction.start(predicted.clone())?)
+                        }
+                        _ => policy,
+                    })
+                };
+                let mut policy: Box<dyn Policy> = match kind {
+                    Kind::Random => Box::new(InOrder::new(scattered(out as u64), secs.clone())),
+                    Kind::MeanError => {
+                        Box::new(InOrder::new(self.by_mean_error(out), secs.clone()))
+                    }
+                    Kind::Paper(rank) => {
+                        let y = embeddings.as_ref().expect("made above for such policies");
+                        let rounds = Rounds::Once { design_share: 0.5 };
+                        Box::new(PaperLoop::new(y.view(), rank, &secs, budget, rounds, None)?)
+                    }
+                    Kind::Single { per_second, most } => {
+                        let cost_power = f64::from(u8::from(per_second));
+                        let settings =
+                            SearchSettings { rule: Value::Max, cost_power, ..Default::default() };
+                        Box::new(search(settings, &self.singles, most)?)
+                    }
+                    Kind::Block(rule) | Kind::Best(rule) => {
+                        let settings = SearchSettings { rule, ..Default::default() };
+                        Box::new(search(settings, &self.families, 1200)?)
+                    }
+                };
+                let trace = replay(policy.as_mut(), &row, budget, n_workers)?;
+                at_budgets.push(judge(&trace.ranking(budget), &row));
+            }
+            found.push(at_budgets);
+        }
+        Ok(found)
+    }
+
+    /// Predicted seconds and their correction, learned from the other datasets of known size.
+    fn runtimes(
+        &self,
+        out: usize,
+    ) -> Result<Option<(Vec<f64>, RuntimeCorrection)>, SurrogateError> {
+        let Some(size) = self.sizes[out] else { return Ok(None) };
+        let (rows, sizes): (Vec<usize>, Vec<DatasetSize>) = (0..self.sizes.len())
+            .filter(|&i| i != out)
+            .filter_map(|i| Some((i, self.sizes[i]?)))
+            .unzip();
+        let secs = self.secs.select(ndarray::Axis(0), &rows);
+        let kinds: Vec<usize> = (0..N_PIPELINES).map(|j| kind(j % N_ESTIMATORS)).collect();
+        let model = RuntimeModel::fit(RuntimeForm::LogLog, &sizes, secs.view(), &kinds)?;
+        let correction = RuntimeCorrection::fit(&model, &sizes, secs.view())?;
+        Ok(Some((model.predict_secs(&size)?, correction)))
+    }
+
+    fn by_mean_error(&self, out: usize) -> Vec<usize> {
+        let weights = self.recorded.without(out);
+        let completed = &self.recorded.completed;
+        let means: Vec<f64> = (0..N_PIPELINES)
+            .map(|j| completed.column(j).iter().zip(&weights).map(|(&e, w)| w * f64::from(e)).sum())
+            .collect();
+        let mut order: Vec<usize> = (0..N_PIPELINES).collect();
+        order.sort_by(|&a, &b| means[a].total_cmp(&means[b]));
+        order
+    }
+}
+
+/// Pipelines in an order that depends on a key alone.
+fn scattered(key: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..N_PIPELINES).collect();
+    let hash = |j: usize| {
+        let mut z = (j as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            ^ key.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
+    };
+    order.sort_by_key(|&j| hash(j));
+    order
+}
+
+/// Regrets of the best pipeline and of the mean of the five best, recorded and replicate.
+fn judge(ranking: &[(usize, f64)], row: &Record<'_>) -> Option<Found> {
+    let lowest = row.lowest_error();
+    let &(first, error) = ranking.first()?;
+    let five = &ranking[..ranking.len().min(5)];
+    let over_five =
+        |value: &dyn Fn(&(usize, f64)) -> f64| mean(&five.iter().map(value).collect::<Vec<_>>());
+    Some(Found {
+        best: error - lowest,
+        five: over_five(&|p| p.1) - lowest,
+        replicate: row.replicate_error(first) - lowest,
+        replicate_five: over_five(&|p| row.replicate_error(p.0)) - lowest,
+    })
+}
+
+/// Mean over the datasets with a result.
+fn average(found: &[Option<Found>], of: fn(&Found) -> f64) -> f64 {
+    mean(&found.iter().flatten().map(of).collect::<Vec<_>>())
+}
+
+const BUDGETS: [f64; 6] = [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+
+/// A policy, its name, and its reference regrets on sets A and B.
+type Line = (Kind, &'static str, [f64; 6], Option<[f64; 6]>);
+const EI: Kind = Kind::Single { per_second: true, most: 400 };
+const LINES: [Line; 11] = [
+    (Kind::Random, "random order", [0.085, 0.051, 0.033, 0.0227, 0.0151, 0.0088], None),
+    (
+        Kind::MeanError,
+        "in order of mean error",
+        [0.056, 0.037, 0.030, 0.0220, 0.0167, 0.0136],
+        None,
+    ),
+    (
+        Kind::Paper(5),
+        "paper, k=5, half",
+        [0.047, 0.024, 0.018, 0.0136, 0.0105, 0.0085],
+        Some([0.048, 0.030, 0.022, 0.0153, 0.0134, 0.0124]),
+    ),
+    (
+        Kind::Paper(8),
+        "paper, k=8, half",
+        [0.042, 0.025, 0.022, 0.0147, 0.0111, 0.0093],
+        Some([0.055, 0.032, 0.025, 0.0190, 0.0134, 0.0109]),
+    ),
+    (
+        Kind::Single { per_second: false, most: 400 },
+        "EI ignoring cost, roots",
+        [0.047, 0.035, 0.022, 0.0143, 0.0093, 0.0056],
+        None,
+    ),
+    (
+        EI,
+        "EI per second, one by one",
+        [0.0284, 0.0191, 0.0132, 0.0080, 0.0049, 0.0043],
+        Some([0.0317, 0.0240, 0.0172, 0.0098, 0.0068, 0.0054]),
+    ),
+    (
+        Kind::Block(Value::Max),
+        "families, max",
+        [0.0260, 0.0179, 0.0097, 0.0059, 0.0031, 0.0011],
+        Some([0.0327, 0.0207, 0.0136, 0.0063, 0.0046, 0.0013]),
+    ),
+    (
+        Kind::Block(Value::JointFifth),
+        "families, joint-5",
+        [0.0221, 0.0186, 0.0116, 0.0077, 0.0043, 0.0016],
+        Some([0.0333, 0.0204, 0.0133, 0.0067, 0.0042, 0.0019]),
+    ),
+    (
+        Kind::Best(Value::JointFifth),
+        "default: joint-5, separable prior",
+        [0.0221, 0.0186, 0.0116, 0.0077, 0.0043, 0.0016],
+        Some([0.0333, 0.0204, 0.0133, 0.0067, 0.0042, 0.0019]),
+    ),
+    (
+        Kind::Block(Value::Sum),
+        "families, sum",
+        [0.0238, 0.0192, 0.0105, 0.0062, 0.0048, 0.0019],
+        Some([0.0353, 0.0222, 0.0133, 0.0093, 0.0057, 0.0025]),
+    ),
+    (
+        Kind::Block(Value::Joint),
+        "families, joint",
+        [0.0219, 0.0187, 0.0102, 0.0066, 0.0041, 0.0020],
+        Some([0.0338, 0.0207, 0.0140, 0.0070, 0.0047, 0.0022]),
+    ),
+];
+
+/// Figures of policies within this of their row count as reached (§16).
+const MARGIN: f64 = 0.002;
+
+/// The controls, the paper's loop and expected improvement one pipeline at a time.
+pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
+    with_bench(context, |bench| {
+        if context.quick { quick(bench) } else { budgets(bench, context, &LINES[..6]) }
+    })
+}
+
+/// Families, and the default policy; each next to expected improvement one pipeline at a time.
+pub(crate) fn families_tables(context: &Context) -> Result<Vec<Table>, String> {
+    unless_quick(context, |bench| budgets(bench, context, &LINES[5..9]))
+}
+
+/// Other ways to value a family.
+pub(crate) fn rules_tables(context: &Context) -> Result<Vec<Table>, String> {
+    let lines = [LINES[5], LINES[9], LINES[10]];
+    unless_quick(context, |bench| budgets(bench, context, &lines))
+}
+
+/// What not knowing the runtimes costs.
+pub(crate) fn predicted_tables(context: &Context) -> Result<Vec<Table>, String> {
+    unless_quick(context, |bench| Ok(vec![predicted(bench, context)?]))
+}
+
+/// Several workers.
+pub(crate) fn workers_tables(context: &Context) -> Result<Vec<Table>, String> {
+    unless_quick(context, |bench| Ok(vec![workers(bench, context)?]))
+}
+
+type Tables = Result<Vec<Table>, SurrogateError>;
+
+fn with_bench(
+    context: &Context,
+    work: impl Fn(&Bench<'_>) -> Tables,
+) -> Result<Vec<Table>, String> {
+    let recorded = Recorded::new(&context.paper)?;
+    work(&Bench::new(&recorded, context)).map_err(|e| e.to_string())
+}
+
+fn unless_quick(
+    context: &Context,
+    work: impl Fn(&Bench<'_>) -> Tables,
+) -> Result<Vec<Table>, String> {
+    if context.quick { Ok(Vec::new()) } else { with_bench(context, work) }
+}
+
+/// Every so many of a set.
+fn some_of(set: Vec<usize>, context: &Context) -> Vec<usize> {
+    set.into_iter().step_by(context.every).collect()
+}
+
+/// Regrets at all budgets on both sets, and paired differences.
+fn budgets(bench: &Bench<'_>, context: &Context, lines: &[Line]) -> Tables {
+    let policies: Vec<(Kind, Times)> = lines.iter().map(|l| (l.0, Times::True)).collect();
+    let mut tables = Vec::new();
+    let mut both: Vec<Vec<Vec<Option<Found>>>> = vec![vec![Vec::new(); BUDGETS.len()]; lines.len()];
+    for (name, datasets) in [("A", some_of(set_a(), context)), ("B", some_of(set_b(), context))] {
+        let found = bench.run(&policies, &BUDGETS, &datasets, 1)?;
+        let mut table = Table::new(format!(
+            "Search at a budget, {} datasets of set {name}, true runtimes: mean regret (§15, §18)",
+            datasets.len()
+        ));
+        for (line, found) in lines.iter().zip(&found) {
+            let reference = if name == "A" { Some(line.2) } else { line.3 };
+            for (b, budget) in BUDGETS.iter().enumerate() {
+                let ours = average(&found[b], |f| f.best);
+                let what = format!("{}, {budget} s", line.1);
+                let rule = if judged(line.0) && context.every == 1 {
+                    Rule::AtMostPlus(MARGIN)
+                } else {
+                    Rule::Shown
+                };
+                table.push(match reference {
+                    None => Row::shown(what, ours),
+                    Some(r) => Row::new(what, r[b], ours, rule),
+                });
+            }
+        }
+        for (into, found) in both.iter_mut().zip(found) {
+            into.iter_mut().zip(found).for_each(|(into, found)| into.extend(found));
+        }
+        tables.push(table);
+    }
+    tables.push(against_ei(lines, &both));
+    Ok(tables)
+}
+
+/// Policies whose row must be reached: those that are, or might be, the default.
+fn judged(kind: Kind) -> bool {
+    matches!(kind, Kind::Single { per_second: true, .. } | Kind::Block(_) | Kind::Best(_))
+}
+
+/// A few datasets at two budgets.
+fn quick(bench: &Bench<'_>) -> Result<Vec<Table>, SurrogateError> {
+    let datasets: Vec<usize> = set_a().into_iter().step_by(7).collect();
+    let policies = [
+        (Kind::Paper(5), "paper, k=5, half"),
+        (EI, "EI per second"),
+        (Kind::Best(Value::JointFifth), "default"),
+    ];
+    let kinds: Vec<(Kind, Times)> = policies.iter().map(|p| (p.0, Times::True)).collect();
+    let found = bench.run(&kinds, &[10.0, 30.0], &datasets, 1)?;
+    let mut table = Table::new(format!(
+        "Search at a budget, {} datasets of set A: mean regret",
+        datasets.len()
+    ));
+    for ((_, name), found) in policies.iter().zip(&found) {
+        for (b, budget) in [10, 30].iter().enumerate() {
+            table.push(Row::shown(format!("{name}, {budget} s"), average(&found[b], |f| f.best)));
+        }
+    }
+    Ok(vec![table])
+}
+
+/// Sets A and B together, paired with EI per second one by one: recorded errors and replicates.
+fn against_ei(lines: &[Line], both: &[Vec<Vec<Option<Found>>>]) -> Table {
+    let mut table = Table::new(
+        "Sets A and B, paired difference to EI per second one by one (± standard error): best, five best, their replicates",
+    );
+    let base = lines.iter().position(|l| l.0 == EI).expect("a line of the table");
+    type Of = (&'static str, fn(&Found) -> f64);
+    let measures: [Of; 4] = [
+        ("best", |f| f.best),
+        ("five", |f| f.five),
+        ("best, replicate", |f| f.replicate),
+        ("five, replicate", |f| f.replicate_five),
+    ];
+    for (line, found) in lines
+        .iter()
+        .zip(both)
+        .filter(|(l, _)| matches!(l.0, Kind::Paper(5) | Kind::Block(_) | Kind::Best(_)))
+    {
+        for (name, of) in measures {
+            for (b, budget) in BUDGETS.iter().enumerate() {
+                let pairs = found[b].iter().zip(&both[base][b]);
+                let differences: Vec<f64> =
+                    pairs.filter_map(|(a, e)| Some(of(a.as_ref()?) - of(e.as_ref()?))).collect();
+                let (difference, error) = mean_and_error(&differences);
+                table.push(Row::shown(
+                    format!("{}, {name}, {budget} s (±{error:.4})", line.1),
+                    difference,
+                ));
+            }
+        }
+    }
+    table
+}
+
+/// What not knowing the runtimes costs, on the datasets of sets A and B whose sizes are known.
+fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError> {
+    let datasets: Vec<usize> = some_of(set_a(), context)
+        .into_iter()
+        .chain(some_of(set_b(), context))
+        .filter(|&d| bench.sizes[d].is_some())
+        .collect();
+    let best = Kind::Best(Value::JointFifth);
+    let policies = [(best, Times::True), (best, Times::Predicted), (best, Times::Corrected)];
+    let budgets = &BUDGETS[..5];
+    let found = bench.run(&policies, budgets, &datasets, 1)?;
+    let mut table = Table::new(format!(
+        "Default policy with predicted runtimes less true ones, {} datasets (± standard error)",
+        datasets.len()
+    ));
+    for (p, name) in [(1, "predicted"), (2, "predicted, corrected as seen")] {
+        for (b, budget) in budgets.iter().enumerate() {
+            let pairs = found[p][b].iter().zip(&found[0][b]);
+            let differences: Vec<f64> =
+                pairs.filter_map(|(a, t)| Some(a.as_ref()?.best - t.as_ref()?.best)).collect();
+            let (difference, error) = mean_and_error(&differences);
+            let what = format!("{name}, {budget} s (±{error:.4})");
+            // Only the corrected one is what runs.
+            let rule =
+                if p == 2 && context.every == 1 { Rule::AtMostPlus(MARGIN) } else { Rule::Shown };
+            table.push(Row::new(what, 0.0, difference, rule));
+        }
+    }
+    Ok(table)
+}
+
+/// The same budget for one, two and four workers.
+fn workers(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError> {
+    let mut table = Table::new("Default policy with several workers, set A: mean regret");
+    for n_workers in [1, 2, 4] {
+        let found = bench.run(
+            &[(Kind::Best(Value::JointFifth), Times::True)],
+            &BUDGETS[..4],
+            &some_of(set_a(), context),
+            n_workers,
+        )?;
+        for (b, budget) in BUDGETS[..4].iter().enumerate() {
+            let ours = average(&found[0][b], |f| f.best);
+            table.push(Row::shown(format!("{n_workers} workers, {budget} s"), ours));
+        }
+    }
+    Ok(table)
+}

@@ -1,0 +1,141 @@
+//! The paper's systems and the default policy on all usable datasets, each left out in turn: mean regret
+//! after 1, 2, 5 and 10 % of the time all pipelines take together.
+
+use std::sync::Arc;
+
+use ndarray::{Array2, Axis};
+use pitchpipe_automl::offline::published::N_PIPELINES;
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::bayes::{PriorRows, Scale};
+use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
+use pitchpipe_surrogate::simulate::{PaperLoop, Rounds, Row as Record, Searching, replay};
+use rayon::prelude::*;
+
+use super::recorded::{BASELINE, N_ESTIMATORS, Recorded, families, mean};
+use super::searches::default_prior;
+use super::{Context, Row, Table};
+
+/// The prefix of the Oboe slice: mean, one-hot, standardize, no reduction.
+pub(crate) const SLICE: usize = 39;
+
+/// Shares of the total time.
+const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
+
+/// Ranks the systems start at: 97 % of the energy, of the slice and of the whole matrix (§5).
+const SLICE_RANK: usize = 4;
+const RANK: usize = 8;
+
+/// Ranks the rule may reach.
+const MOST_RANK: usize = 30;
+
+/// Datasets with at least this share of their entries observed are usable.
+const USABLE: f64 = 0.3;
+
+pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
+    if context.quick {
+        return Ok(Vec::new());
+    }
+    let usable = context.all.observed_above(USABLE);
+    let recorded = Recorded::new(&usable)?;
+    let simulation = Simulation::new(&recorded).map_err(|e| e.to_string())?;
+    let datasets: Vec<usize> = (0..recorded.n_datasets()).step_by(context.every).collect();
+    let found: Vec<[Option<[f64; 4]>; 3]> = datasets
+        .par_iter()
+        .map(|&out| simulation.dataset(out))
+        .collect::<Result<_, SurrogateError>>()
+        .map_err(|e| e.to_string())?;
+    let mut table = Table::new(format!(
+        "Left-out datasets, {} of {} usable: mean regret after a share of the total time",
+        datasets.len(),
+        recorded.n_datasets()
+    ));
+    let names = [
+        "Oboe (183 estimators, doubling rounds)",
+        "TensorOboe (doubling rounds)",
+        "default policy",
+    ];
+    for (system, name) in names.iter().enumerate() {
+        for (at, share) in SHARES.iter().enumerate() {
+            let regrets: Vec<f64> = found.iter().filter_map(|f| Some(f[system]?[at])).collect();
+            table.push(Row::shown(format!("{name}, {} %", 100.0 * share), mean(&regrets)));
+        }
+    }
+    Ok(vec![table])
+}
+
+struct Simulation<'a> {
+    recorded: &'a Recorded,
+    slice: PriorRows,
+    families: Arc<Actions>,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(recorded: &'a Recorded) -> Result<Self, SurrogateError> {
+        let columns: Vec<usize> = (0..N_ESTIMATORS).map(|f| SLICE * N_ESTIMATORS + f).collect();
+        let slice = recorded.completed.select(Axis(1), &columns);
+        Ok(Self {
+            recorded,
+            slice: PriorRows::new(slice.view(), Scale::Plain)?,
+            families: Arc::new(families()),
+        })
+    }
+
+    /// Regrets of the three systems at each share; `None` where nothing finished.
+    fn dataset(&self, out: usize) -> Result<[Option<[f64; 4]>; 3], SurrogateError> {
+        let row = self.recorded.recording.row(out);
+        let weights = self.recorded.without(out);
+        let within = |f: usize| (SLICE * N_ESTIMATORS..(SLICE + 1) * N_ESTIMATORS).contains(&f);
+        let in_slice = self.slice.embeddings(&weights, MOST_RANK)?;
+        let mut y = Array2::zeros((in_slice.nrows(), N_PIPELINES));
+        for ((i, f), &v) in in_slice.indexed_iter() {
+            y[(i, SLICE * N_ESTIMATORS + f)] = v;
+        }
+        let secs: Vec<Option<f64>> =
+            (0..N_PIPELINES).map(|j| row.secs(j).filter(|_| within(j))).collect();
+        let oboe = paper(&row, &y, SLICE_RANK, &secs, None)?;
+        let y = self.recorded.plain.embeddings(&weights, MOST_RANK)?;
+        let tensor = paper(&row, &y, RANK, &row.all_secs(), Some(BASELINE))?;
+        Ok([oboe, tensor, self.default(out, &row)?])
+    }
+
+    /// One run to the last share, read at all: the default needs not know when it will end.
+    fn default(&self, out: usize, row: &Record<'_>) -> Result<Option<[f64; 4]>, SurrogateError> {
+        let prior = self.recorded.prior(out, &default_prior())?;
+        let settings = SearchSettings::default();
+        let search =
+            Search::new(settings, Arc::clone(&self.families), prior.posterior(), &row.all_secs())?;
+        let mut policy = Searching::new(search, Arc::clone(&self.families), 1, 1200);
+        let budget = SHARES[3] * row.total_secs();
+        let trace = replay(&mut policy, row, budget, 1)?;
+        Ok(SHARES
+            .map(|share| {
+                let first = trace.ranking(share * row.total_secs()).first().copied();
+                first.map(|(_, error)| error - row.lowest_error())
+            })
+            .into_iter()
+            .collect::<Option<Vec<f64>>>()
+            .and_then(|regrets| regrets.try_into().ok()))
+    }
+}
+
+/// The paper's loop once per share: its rounds depend on the budget.
+fn paper(
+    row: &Record<'_>,
+    y: &Array2<f32>,
+    rank: usize,
+    secs: &[Option<f64>],
+    baseline: Option<usize>,
+) -> Result<Option<[f64; 4]>, SurrogateError> {
+    let mut regrets = [0.0; 4];
+    for (at, share) in SHARES.iter().enumerate() {
+        let budget = share * row.total_secs();
+        let rank = rank.min(y.nrows());
+        let mut policy = PaperLoop::new(y.view(), rank, secs, budget, Rounds::Doubling, baseline)?;
+        let trace = replay(&mut policy, row, budget, 1)?;
+        match trace.ranking(budget).first() {
+            Some((_, error)) => regrets[at] = error - row.lowest_error(),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(regrets))
+}
