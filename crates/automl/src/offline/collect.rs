@@ -1,0 +1,323 @@
+//! Collecting the error tensor: the paper's Algorithm 1, resumable and shared out in work items.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use pitchpipe_learn::search_space::{N_PIPELINES, PipelineId, estimators};
+use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, Validation};
+use pitchpipe_table::Dataset;
+
+use super::corpus::{self, CorpusTable};
+use super::entry::{Entry, Scores, Status};
+use super::error::OfflineError;
+use super::plan::{Scope, batches};
+use super::store::{CONTENT, Facts, Store};
+
+/// Results are put on disk at least this often.
+const FLUSH: Duration = Duration::from_secs(15);
+
+/// How a corpus is collected.
+#[derive(Clone, Debug)]
+pub struct Collection {
+    /// Which pipelines.
+    pub scope: Scope,
+    /// The number of stratified folds; they are fixed per dataset by its content.
+    pub n_folds: usize,
+    /// How long one pipeline may take on one dataset, over all folds, as if it ran alone.
+    pub time_cap: Duration,
+    /// CPU time after which a dataset is left with what it has.
+    pub dataset_cap: Option<Duration>,
+    /// Threads.
+    pub threads: usize,
+    /// Ends the work when set; what is finished is kept.
+    pub cancel: Arc<AtomicBool>,
+}
+
+impl Default for Collection {
+    fn default() -> Self {
+        Self {
+            scope: Scope::default(),
+            n_folds: 3,
+            time_cap: Duration::from_secs(120),
+            dataset_cap: None,
+            threads: 1,
+            cancel: Arc::default(),
+        }
+    }
+}
+
+/// What a collector tells its caller as it goes.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A dataset is begun: how many of its planned entries are there already.
+    Begun {
+        /// The dataset.
+        dataset: String,
+        /// Its place among the datasets, from 0.
+        position: usize,
+        /// How many datasets there are.
+        of: usize,
+        /// Entries planned.
+        planned: usize,
+        /// Of these, entries that the store has.
+        done: usize,
+    },
+    /// Entries of the dataset were put on disk.
+    Stored {
+        /// The dataset.
+        dataset: String,
+        /// How many.
+        n_entries: usize,
+        /// CPU seconds they took.
+        cpu_secs: f64,
+    },
+    /// A dataset could not be read, and is passed over.
+    Skipped {
+        /// The dataset.
+        dataset: String,
+        /// Why.
+        reason: String,
+    },
+    /// Shards that were damaged were moved aside; their entries are collected anew.
+    Damaged {
+        /// The shards.
+        shards: Vec<PathBuf>,
+    },
+}
+
+/// What a collection came to.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Entries added.
+    pub n_added: usize,
+    /// CPU seconds they took.
+    pub cpu_secs: f64,
+    /// Datasets that could not be read, with the reason.
+    pub skipped: Vec<(String, String)>,
+    /// Whether the caller ended it early.
+    pub cancelled: bool,
+}
+
+/// A share of the work on one dataset. Items are plain data, so that another engine than
+/// [`Collection::run`] can hand them to other machines.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct WorkItem {
+    /// The pipelines to cross-validate, by flat index.
+    pub pipelines: Vec<u32>,
+    /// The number of folds.
+    pub n_folds: usize,
+    /// How long one pipeline may take.
+    pub time_cap: Duration,
+}
+
+impl Collection {
+    /// The facts that all entries of a store share; collecting with others into it is refused.
+    pub fn facts(&self) -> Facts {
+        BTreeMap::from([
+            ("format".into(), "1".into()),
+            ("search_space".into(), search_space_key()),
+            ("folds".into(), self.n_folds.to_string()),
+            ("time_cap_s".into(), self.time_cap.as_secs_f64().to_string()),
+        ])
+    }
+
+    /// Collects the tables of a corpus into a store.
+    ///
+    /// What the store has already is not computed again, so a collection that was stopped goes on where
+    /// it was.
+    pub fn run(
+        &self,
+        tables: &[CorpusTable],
+        store: &Store,
+        mut tell: impl FnMut(Event) + Send,
+    ) -> Result<Summary, OfflineError> {
+        let mut summary = Summary::default();
+        for (position, table) in tables.iter().enumerate() {
+            if self.is_cancelled() {
+                break;
+            }
+            let dataset = match corpus::load(table) {
+                Ok(dataset) => dataset,
+                Err(error) => {
+                    let (dataset, reason) = (table.name.clone(), error.to_string());
+                    summary.skipped.push((dataset.clone(), reason.clone()));
+                    tell(Event::Skipped { dataset, reason });
+                    continue;
+                }
+            };
+            let place = (position, tables.len());
+            self.collect_dataset(&table.name, place, &dataset, store, &mut summary, &mut tell)?;
+        }
+        summary.cancelled = self.is_cancelled();
+        Ok(summary)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn collect_dataset(
+        &self,
+        name: &str,
+        (position, of): (usize, usize),
+        dataset: &Dataset,
+        store: &Store,
+        summary: &mut Summary,
+        tell: &mut (impl FnMut(Event) + Send),
+    ) -> Result<(), OfflineError> {
+        let content = format!("{:016x}", dataset.content_hash());
+        let mut damaged = Vec::new();
+        let done = store.done(name, &content, &mut damaged)?;
+        let mut spent: f64 =
+            store.entries(name, &mut damaged)?.values().map(|e| f64::from(e.marginal_s)).sum();
+        if !damaged.is_empty() {
+            tell(Event::Damaged { shards: damaged });
+        }
+        let plan = batches(&self.scope, name);
+        let planned: usize = plan.iter().map(Vec::len).sum();
+        let n_done = plan.iter().flatten().filter(|id| done.contains(&u32::from(**id))).count();
+        let dataset_name = name.to_owned();
+        tell(Event::Begun { dataset: dataset_name, position, of, planned, done: n_done });
+        for batch in plan {
+            let left: Vec<u32> =
+                batch.into_iter().map(u32::from).filter(|id| !done.contains(id)).collect();
+            let budget = self.dataset_cap.map(|cap| cap.as_secs_f64() - spent);
+            if left.is_empty() || budget.is_some_and(|secs| secs <= 0.0) || self.is_cancelled() {
+                continue;
+            }
+            let item =
+                WorkItem { pipelines: left, n_folds: self.n_folds, time_cap: self.time_cap };
+            let mut facts = shard_facts(store.facts());
+            facts.insert(CONTENT.into(), content.clone());
+            let deadline = budget.map(|secs| {
+                Instant::now() + Duration::from_secs_f64(secs / self.threads.max(1) as f64)
+            });
+            let keep = |entries: Vec<Entry>| {
+                let (n_entries, cpu_secs) = (entries.len(), cost(&entries));
+                store.append(name, facts.clone(), entries)?;
+                summary.n_added += n_entries;
+                summary.cpu_secs += cpu_secs;
+                spent += cpu_secs;
+                tell(Event::Stored { dataset: name.to_owned(), n_entries, cpu_secs });
+                Ok(())
+            };
+            item.run(dataset, self.threads, deadline, &self.cancel, keep)?;
+        }
+        Ok(())
+    }
+}
+
+impl WorkItem {
+    /// Does the work, handing entries to `keep` in batches as they come. Entries that were cut short by
+    /// the deadline or the cancel flag are not handed over.
+    pub fn run(
+        &self,
+        dataset: &Dataset,
+        threads: usize,
+        deadline: Option<Instant>,
+        cancel: &Arc<AtomicBool>,
+        mut keep: impl FnMut(Vec<Entry>) -> Result<(), OfflineError> + Send,
+    ) -> Result<(), OfflineError> {
+        let ids = self.pipelines.iter().filter_map(|&id| PipelineId::new(id as usize));
+        let pipelines: Vec<Pipeline> = ids.map(PipelineId::pipeline).collect();
+        let validation = Validation {
+            n_folds: self.n_folds,
+            seed: dataset.content_hash(),
+            threads,
+            pipeline_limit: Some(self.time_cap),
+            deadline,
+            cancel: Some(Arc::clone(cancel)),
+            ..Validation::default()
+        };
+        let (mut waiting, mut flushed) = (Vec::new(), Instant::now());
+        let mut failure = None;
+        let report = |position: usize, outcome: Outcome| {
+            let was_cut_short = |after: Duration| {
+                deadline.is_some_and(|d| Instant::now() >= d) && after < self.time_cap
+            };
+            match outcome {
+                Outcome::OutOfTime { after } if was_cut_short(after) => return,
+                Outcome::Failed(FitError::Cancelled) => return,
+                outcome => waiting.push(entry_of(self.pipelines[position], outcome)),
+            }
+            if flushed.elapsed() >= FLUSH && failure.is_none() {
+                flushed = Instant::now();
+                if let Err(error) = keep(std::mem::take(&mut waiting)) {
+                    // A store that cannot be written ends the work under way.
+                    failure = Some(error);
+                    cancel.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        validation
+            .evaluate(dataset, &pipelines, report)
+            .map_err(|e| OfflineError::NoEvaluation { reason: e.to_string() })?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if waiting.is_empty() { Ok(()) } else { keep(waiting) }
+    }
+}
+
+fn entry_of(pipeline: u32, outcome: Outcome) -> Entry {
+    match outcome {
+        Outcome::Finished(evaluation) => Entry {
+            pipeline,
+            runtime_s: evaluation.alone_secs as f32,
+            marginal_s: evaluation.marginal_secs as f32,
+            status: Status::Finished(scores_of(&evaluation)),
+        },
+        Outcome::OutOfTime { after } => {
+            let secs = after.as_secs_f32();
+            Entry { pipeline, status: Status::OutOfTime, runtime_s: secs, marginal_s: secs }
+        }
+        Outcome::Failed(error) => Entry {
+            pipeline,
+            status: Status::Failed(error.to_string()),
+            runtime_s: 0.0,
+            marginal_s: 0.0,
+        },
+    }
+}
+
+fn scores_of(evaluation: &Evaluation) -> Scores {
+    Scores {
+        error: evaluation.error as f32,
+        fold_errors: evaluation.fold_errors.iter().map(|&e| e as f32).collect(),
+        balanced_decision_error: evaluation.decided_error as f32,
+        accuracy: evaluation.native.accuracy as f32,
+        log_loss: evaluation.log_loss as f32,
+        auc: evaluation.roc_auc.map_or(f32::NAN, |auc| auc as f32),
+        macro_f1: evaluation.native.macro_f1 as f32,
+    }
+}
+
+fn cost(entries: &[Entry]) -> f64 {
+    entries.iter().map(|e| f64::from(e.marginal_s)).sum()
+}
+
+/// A key that changes when the search space does: its size and a hash of all its names.
+pub fn search_space_key() -> String {
+    let names: Vec<String> = estimators().iter().map(ToString::to_string).collect();
+    let first = PipelineId::new(0).expect("there are pipelines").pipeline();
+    let text = format!("{first} {}", names.join(" "));
+    format!("{N_PIPELINES}-{:08x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()) as u32)
+}
+
+/// Facts that travel in every shard: those of the store, the software and the machine.
+fn shard_facts(store: &Facts) -> Facts {
+    let mut facts = store.clone();
+    facts.insert("components".into(), format!("pitchpipe {}", env!("CARGO_PKG_VERSION")));
+    facts.insert("machine".into(), machine());
+    facts
+}
+
+/// The kind of machine: what a runtime depends on.
+fn machine() -> String {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find_map(|l| l.strip_prefix("model name")?.split(": ").nth(1));
+    format!("{} {} {}", std::env::consts::OS, std::env::consts::ARCH, model.unwrap_or("unknown"))
+}

@@ -1,0 +1,134 @@
+//! What can go wrong in the offline phase.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why the offline phase could not go on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OfflineError {
+    /// A file or folder could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another collector works on the store.
+    #[error("{}: another collector is at work on this store", path.display())]
+    StoreInUse {
+        /// The store's folder.
+        path: PathBuf,
+    },
+    /// The store was made with other settings.
+    #[error("{}: this store has {name} {found}, but {wanted} was asked for", path.display())]
+    StoreDiffers {
+        /// The store's folder.
+        path: PathBuf,
+        /// Which setting.
+        name: String,
+        /// Its value in the store.
+        found: String,
+        /// The value asked for.
+        wanted: String,
+    },
+    /// The folder is not a store.
+    #[error("{}: not a store (it has no {})", path.display(), super::store::FACTS_FILE)]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The dataset's content is not what the store's entries were computed from.
+    #[error("dataset {dataset} has changed since its entries were collected")]
+    DatasetChanged {
+        /// Which dataset.
+        dataset: String,
+    },
+    /// There is no table in the corpus.
+    #[error("{}: no table found", path.display())]
+    EmptyCorpus {
+        /// The corpus.
+        path: PathBuf,
+    },
+    /// Two tables would have one name in the store.
+    #[error("two tables are called {name}: {} and {}", first.display(), second.display())]
+    SameName {
+        /// The name.
+        name: String,
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// A table of the corpus cannot be used.
+    #[error("{}: {message}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// No pipeline can be evaluated on a dataset.
+    #[error("no pipeline can be evaluated: {reason}")]
+    NoEvaluation {
+        /// Why.
+        reason: String,
+    },
+    /// A shard lacks a column, or it has another type.
+    #[error("a shard has no usable column {name:?}")]
+    MissingColumn {
+        /// The column's name.
+        name: &'static str,
+    },
+    /// A shard holds a status that this version does not know.
+    #[error("a shard has the unknown status {word:?}")]
+    UnknownStatus {
+        /// The word met.
+        word: String,
+    },
+    /// A shard cannot be read or written as Parquet.
+    #[error("parquet: {0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// A shard's columns do not fit together.
+    #[error("arrow: {0}")]
+    Arrow(#[from] arrow::error::ArrowError),
+    /// The store's facts cannot be understood.
+    #[error("{}: {source}", path.display())]
+    Facts {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+impl OfflineError {
+    /// The next thing to try, where there is one.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::StoreInUse { .. } => {
+                Some("wait until it has ended, or collect into another --store".into())
+            }
+            Self::StoreDiffers { name, found, .. } => Some(format!(
+                "collect with {name} {found} as before, or into another --store"
+            )),
+            Self::DatasetChanged { dataset } => Some(format!(
+                "restore the file, or remove the folder of {dataset} under the store's shards/ to collect it anew"
+            )),
+            Self::EmptyCorpus { .. } => Some(
+                "name a folder of tables, a table, or a tab-separated manifest with a column \"file\""
+                    .into(),
+            ),
+            Self::SameName { .. } => Some("rename one of the files".into()),
+            Self::NotAStore { .. } => Some("name a folder made by `pitchpipe meta collect`".into()),
+            _ => None,
+        }
+    }
+}
+
+/// Adds the path to an input or output error.
+pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> OfflineError {
+    move |source| OfflineError::Io { path: path.into(), source }
+}

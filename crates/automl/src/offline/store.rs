@@ -1,0 +1,248 @@
+//! A store: a folder of shards that only ever grows by whole files.
+//!
+//! ```text
+//! store.json                     the facts every entry shares: search space, folds, caps
+//! lock                           held while a collector is at work
+//! shards/DATASET/0007-9f2c….parquet   a batch of entries; the name carries the content's hash
+//! quarantine/…                   shards whose content does not match their name
+//! ```
+//!
+//! A shard is written beside its place and renamed into it, so a collector killed at any instant leaves
+//! whole shards and perhaps one stray temporary file, which the next one removes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::entry::Entry;
+use super::error::{OfflineError, at};
+use super::shard::Shard;
+
+pub(crate) const FACTS_FILE: &str = "store.json";
+const LOCK_FILE: &str = "lock";
+const SHARDS: &str = "shards";
+const QUARANTINE: &str = "quarantine";
+const TEMPORARY: &str = ".tmp";
+
+/// Facts that all entries of a store share.
+pub type Facts = BTreeMap<String, String>;
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    facts: Facts,
+    /// Held while the store may be written; the system lets go of it when the process ends, however.
+    _lock: Option<File>,
+}
+
+impl Store {
+    /// Opens a store for writing, or makes a new one with these facts.
+    ///
+    /// # Errors
+    /// If another collector has it open, or one of its facts differs from those given.
+    pub fn open_or_create(folder: &Path, facts: &Facts) -> Result<Self, OfflineError> {
+        fs::create_dir_all(folder.join(SHARDS)).map_err(at(folder))?;
+        let lock = take_lock(folder)?;
+        let path = folder.join(FACTS_FILE);
+        let found = if path.exists() { read_facts(folder)? } else { facts.clone() };
+        for (name, wanted) in facts {
+            let found = found.get(name).map_or("(none)", String::as_str);
+            if found != wanted {
+                return Err(OfflineError::StoreDiffers {
+                    path: folder.to_owned(),
+                    name: name.clone(),
+                    found: found.to_owned(),
+                    wanted: wanted.clone(),
+                });
+            }
+        }
+        if !path.exists() {
+            let text = serde_json::to_vec_pretty(facts)
+                .map_err(|source| OfflineError::Facts { path: path.clone(), source })?;
+            write_whole(&path, &text)?;
+        }
+        let store = Self { folder: folder.to_owned(), facts: found, _lock: Some(lock) };
+        store.remove_temporaries()?;
+        Ok(store)
+    }
+
+    /// Opens a store for reading.
+    pub fn open(folder: &Path) -> Result<Self, OfflineError> {
+        if !folder.join(FACTS_FILE).exists() {
+            return Err(OfflineError::NotAStore { path: folder.to_owned() });
+        }
+        Ok(Self { folder: folder.to_owned(), facts: read_facts(folder)?, _lock: None })
+    }
+
+    /// The facts that all entries share.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The datasets that have a folder, by name.
+    pub fn datasets(&self) -> Result<Vec<String>, OfflineError> {
+        names_in(&self.folder.join(SHARDS))
+    }
+
+    /// Adds a batch of entries of one dataset.
+    ///
+    /// When it returns, the batch is on disk whole; when it does not, the store is as it was.
+    pub fn append(&self, dataset: &str, facts: Facts, entries: Vec<Entry>) -> Result<(), OfflineError> {
+        let shard = Shard { dataset: dataset.to_owned(), facts, entries };
+        let bytes = shard.to_bytes()?;
+        let folder = self.folder.join(SHARDS).join(dataset);
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        let number = names_in(&folder)?.iter().filter_map(|n| number_of(n)).max().map_or(0, |n| n + 1);
+        write_whole(&folder.join(format!("{number:04}-{:016x}.parquet", hash(&bytes))), &bytes)
+    }
+
+    /// All shards of a dataset. A shard whose content does not match its name, or that cannot be
+    /// understood, is moved to the quarantine if the store is open for writing, and named in `damaged`.
+    pub fn shards(&self, dataset: &str, damaged: &mut Vec<PathBuf>) -> Result<Vec<Shard>, OfflineError> {
+        let folder = self.folder.join(SHARDS).join(dataset);
+        let mut shards = Vec::new();
+        for name in names_in(&folder)? {
+            let path = folder.join(&name);
+            if name.ends_with(TEMPORARY) {
+                continue;
+            }
+            let bytes = fs::read(&path).map_err(at(&path))?;
+            match sound(&name, bytes) {
+                Some(shard) => shards.push(shard),
+                None => {
+                    self.quarantine(dataset, &path)?;
+                    damaged.push(path);
+                }
+            }
+        }
+        Ok(shards)
+    }
+
+    /// The entries of a dataset, by pipeline; of two for one pipeline the first counts.
+    pub fn entries(
+        &self,
+        dataset: &str,
+        damaged: &mut Vec<PathBuf>,
+    ) -> Result<BTreeMap<u32, Entry>, OfflineError> {
+        let mut entries = BTreeMap::new();
+        for shard in self.shards(dataset, damaged)? {
+            for entry in shard.entries {
+                entries.entry(entry.pipeline).or_insert(entry);
+            }
+        }
+        Ok(entries)
+    }
+
+    /// The pipelines that need no second run on a dataset with this content hash.
+    pub fn done(
+        &self,
+        dataset: &str,
+        content: &str,
+        damaged: &mut Vec<PathBuf>,
+    ) -> Result<BTreeSet<u32>, OfflineError> {
+        let mut done = BTreeSet::new();
+        for shard in self.shards(dataset, damaged)? {
+            if shard.facts.get(CONTENT).is_some_and(|have| have != content) {
+                return Err(OfflineError::DatasetChanged { dataset: dataset.to_owned() });
+            }
+            done.extend(shard.entries.iter().map(|e| e.pipeline));
+        }
+        Ok(done)
+    }
+
+    fn quarantine(&self, dataset: &str, path: &Path) -> Result<(), OfflineError> {
+        if self._lock.is_none() {
+            return Ok(());
+        }
+        let folder = self.folder.join(QUARANTINE);
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        let name = path.file_name().expect("a shard has a name").to_string_lossy();
+        fs::rename(path, folder.join(format!("{dataset}-{name}"))).map_err(at(path))
+    }
+
+    fn remove_temporaries(&self) -> Result<(), OfflineError> {
+        let shards = self.folder.join(SHARDS);
+        for dataset in names_in(&shards)? {
+            let folder = shards.join(dataset);
+            for name in names_in(&folder)? {
+                if name.ends_with(TEMPORARY) {
+                    let path = folder.join(name);
+                    fs::remove_file(&path).map_err(at(&path))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The fact that holds a dataset's content hash.
+pub const CONTENT: &str = "dataset_content";
+
+fn take_lock(folder: &Path) -> Result<File, OfflineError> {
+    let path = folder.join(LOCK_FILE);
+    let lock = File::create(&path).map_err(at(&path))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(OfflineError::StoreInUse { path: folder.to_owned() })
+        }
+        Err(fs::TryLockError::Error(source)) => Err(OfflineError::Io { path, source }),
+    }
+}
+
+fn read_facts(folder: &Path) -> Result<Facts, OfflineError> {
+    let path = folder.join(FACTS_FILE);
+    let text = fs::read(&path).map_err(at(&path))?;
+    serde_json::from_slice(&text).map_err(|source| OfflineError::Facts { path, source })
+}
+
+/// Writes a file so that it is either whole at `path` or not there.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(TEMPORARY);
+    let temporary = PathBuf::from(temporary);
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|source| {
+        // A full disk leaves half a file; the space is better given back.
+        let _ = fs::remove_file(&temporary);
+        OfflineError::Io { path: path.to_owned(), source }
+    })
+}
+
+/// The sorted names in a folder; none if there is no such folder.
+fn names_in(folder: &Path) -> Result<Vec<String>, OfflineError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(OfflineError::Io { path: folder.to_owned(), source }),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry.map_err(at(folder))?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(bytes)
+}
+
+/// The running number in a shard's name.
+fn number_of(name: &str) -> Option<u32> {
+    name.split('-').next()?.parse().ok()
+}
+
+/// The shard in these bytes, if they are what the file's name promises.
+fn sound(name: &str, bytes: Vec<u8>) -> Option<Shard> {
+    let promised = name.strip_suffix(".parquet")?.split('-').next_back()?;
+    let promised = u64::from_str_radix(promised, 16).ok()?;
+    (hash(&bytes) == promised).then(|| Shard::from_bytes(bytes).ok())?
+}
