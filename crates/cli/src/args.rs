@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use pitchpipe_table::{Format, ReadOptions, SchemaOptions, Source};
 
+use crate::meta::MetaArgs;
+
 /// AutoML within a time budget.
 #[derive(Debug, Parser)]
 #[command(name = "pitchpipe", version, max_term_width = 100, arg_required_else_help = true)]
@@ -16,6 +18,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Describe(DescribeArgs),
+    Meta(MetaArgs),
 }
 
 /// Say what a table holds, before anything is learnt from it.
@@ -174,7 +177,7 @@ mod tests {
         let line = "pitchpipe describe - --missing -99 --missing x --no-usual-missing --no-header \
                     --delimiter pipe --format csv --categorical a";
         let args = Args::try_parse_from(line.split_whitespace()).unwrap();
-        let Command::Describe(args) = args.command;
+        let Command::Describe(args) = args.command else { panic!("describe was said") };
         let options = args.table.read_options();
         assert_eq!(options.missing, Some(Vec::new()));
         assert_eq!(options.also_missing, ["-99", "x"]);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use pitchpipe_automl::offline::OfflineError;
 use pitchpipe_table::{SchemaError, TableError};
 
 /// An error and, where there is one, the next thing to try.
@@ -16,6 +17,10 @@ impl Failure {
         Self { message, help: None }
     }
 
+    pub(crate) fn with_help(message: String, help: String) -> Self {
+        Self { message, help: Some(help) }
+    }
+
     /// What is wrong with the columns of a file.
     pub(crate) fn of_schema(file: &str, error: &SchemaError) -> Self {
         Self { message: format!("{file}: {error}"), help: Some(error.help()) }
@@ -24,6 +29,12 @@ impl Failure {
 
 impl From<TableError> for Failure {
     fn from(error: TableError) -> Self {
+        Self { message: error.to_string(), help: error.help() }
+    }
+}
+
+impl From<OfflineError> for Failure {
+    fn from(error: OfflineError) -> Self {
         Self { message: error.to_string(), help: error.help() }
     }
 }

@@ -6,6 +6,7 @@
 mod args;
 mod describe;
 mod failure;
+mod meta;
 mod text;
 
 use std::io::Write;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
         Command::Describe(args) => describe::run(args),
+        Command::Meta(args) => meta::run(args),
     };
     match result.and_then(|output| print(&output)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -51,6 +51,7 @@ impl Default for Collection {
 
 /// What a collector tells its caller as it goes.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// A dataset is begun: how many of its planned entries are there already.
     Begun {
@@ -188,8 +189,7 @@ impl Collection {
             if left.is_empty() || budget.is_some_and(|secs| secs <= 0.0) || self.is_cancelled() {
                 continue;
             }
-            let item =
-                WorkItem { pipelines: left, n_folds: self.n_folds, time_cap: self.time_cap };
+            let item = WorkItem { pipelines: left, n_folds: self.n_folds, time_cap: self.time_cap };
             let mut facts = shard_facts(store.facts());
             facts.insert(CONTENT.into(), content.clone());
             let deadline = budget.map(|secs| {
@@ -305,6 +305,13 @@ pub fn search_space_key() -> String {
     let first = PipelineId::new(0).expect("there are pipelines").pipeline();
     let text = format!("{first} {}", names.join(" "));
     format!("{N_PIPELINES}-{:08x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()) as u32)
+}
+
+/// The types of estimators, in the order of the search space.
+pub fn estimator_types() -> Vec<&'static str> {
+    let mut types: Vec<&'static str> = estimators().iter().map(|e| e.name()).collect();
+    types.dedup();
+    types
 }
 
 /// Facts that travel in every shard: those of the store, the software and the machine.

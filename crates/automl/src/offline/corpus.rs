@@ -60,7 +60,8 @@ pub fn tables(path: &Path, target: Option<&str>) -> Result<Vec<CorpusTable>, Off
 
 /// Reads one table as a dataset.
 pub fn load(table: &CorpusTable) -> Result<Dataset, OfflineError> {
-    let unreadable = |message: String| OfflineError::Unreadable { path: table.path.clone(), message };
+    let unreadable =
+        |message: String| OfflineError::Unreadable { path: table.path.clone(), message };
     let source = Source::Path(table.path.clone());
     let raw = read(&source, &ReadOptions::default(), &CancelCheck::never())
         .map_err(|e| unreadable(e.to_string()))?;
@@ -97,8 +98,10 @@ fn is_manifest(path: &Path) -> bool {
 fn listed(manifest: &Path) -> Result<Vec<CorpusTable>, OfflineError> {
     let source = Source::Path(manifest.to_owned());
     let options = ReadOptions { delimiter: Some(b'\t'), header: Some(true), ..Default::default() };
-    let unreadable = |message: String| OfflineError::Unreadable { path: manifest.to_owned(), message };
-    let table = read(&source, &options, &CancelCheck::never()).map_err(|e| unreadable(e.to_string()))?;
+    let unreadable =
+        |message: String| OfflineError::Unreadable { path: manifest.to_owned(), message };
+    let table =
+        read(&source, &options, &CancelCheck::never()).map_err(|e| unreadable(e.to_string()))?;
     let texts = |name: &str| table.columns.iter().find(|c| c.name == name).map(|c| texts(&c.cells));
     let files = texts("file").ok_or_else(|| unreadable("it has no column \"file\"".into()))?;
     let targets = texts("target").unwrap_or_else(|| vec![None; files.len()]);

@@ -10,7 +10,7 @@ mod plan;
 mod shard;
 mod store;
 
-pub use collect::{Collection, Event, Summary, WorkItem, search_space_key};
+pub use collect::{Collection, Event, Summary, WorkItem, estimator_types, search_space_key};
 pub use entry::{Entry, Scores, Status};
 pub use error::OfflineError;
 pub use plan::{Scope, batches};

@@ -31,7 +31,13 @@ pub struct Scope {
 
 impl Default for Scope {
     fn default() -> Self {
-        Self { fraction: 1.0, seed: 0, slice: true, estimator_types: Vec::new(), prefixes: Vec::new() }
+        Self {
+            fraction: 1.0,
+            seed: 0,
+            slice: true,
+            estimator_types: Vec::new(),
+            prefixes: Vec::new(),
+        }
     }
 }
 

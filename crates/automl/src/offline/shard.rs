@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, Float32Array, Float32Builder, ListArray, ListBuilder, RecordBatch, StringArray,
-    StringBuilder, UInt32Array,
+    Array, ArrayRef, Float32Array, Float32Builder, ListArray, ListBuilder, RecordBatch,
+    StringArray, StringBuilder, UInt32Array,
 };
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -83,11 +83,11 @@ impl Shard {
         let mut columns: Vec<ArrayRef> =
             vec![Arc::new(StringArray::from_iter_values((0..n).map(|_| &self.dataset)))];
         for step in 0..5 {
-            columns.push(Arc::new(StringArray::from_iter_values(settings.iter().map(|s| &s[step]))));
+            columns
+                .push(Arc::new(StringArray::from_iter_values(settings.iter().map(|s| &s[step]))));
         }
-        columns.push(Arc::new(UInt32Array::from_iter_values(
-            self.entries.iter().map(|e| e.pipeline),
-        )));
+        columns
+            .push(Arc::new(UInt32Array::from_iter_values(self.entries.iter().map(|e| e.pipeline))));
         columns.push(self.numbers(|s| s.error));
         columns.push(self.fold_errors());
         columns.push(self.numbers(|s| s.balanced_decision_error));

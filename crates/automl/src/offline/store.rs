@@ -89,18 +89,28 @@ impl Store {
     /// Adds a batch of entries of one dataset.
     ///
     /// When it returns, the batch is on disk whole; when it does not, the store is as it was.
-    pub fn append(&self, dataset: &str, facts: Facts, entries: Vec<Entry>) -> Result<(), OfflineError> {
+    pub fn append(
+        &self,
+        dataset: &str,
+        facts: Facts,
+        entries: Vec<Entry>,
+    ) -> Result<(), OfflineError> {
         let shard = Shard { dataset: dataset.to_owned(), facts, entries };
         let bytes = shard.to_bytes()?;
         let folder = self.folder.join(SHARDS).join(dataset);
         fs::create_dir_all(&folder).map_err(at(&folder))?;
-        let number = names_in(&folder)?.iter().filter_map(|n| number_of(n)).max().map_or(0, |n| n + 1);
+        let number =
+            names_in(&folder)?.iter().filter_map(|n| number_of(n)).max().map_or(0, |n| n + 1);
         write_whole(&folder.join(format!("{number:04}-{:016x}.parquet", hash(&bytes))), &bytes)
     }
 
     /// All shards of a dataset. A shard whose content does not match its name, or that cannot be
     /// understood, is moved to the quarantine if the store is open for writing, and named in `damaged`.
-    pub fn shards(&self, dataset: &str, damaged: &mut Vec<PathBuf>) -> Result<Vec<Shard>, OfflineError> {
+    pub fn shards(
+        &self,
+        dataset: &str,
+        damaged: &mut Vec<PathBuf>,
+    ) -> Result<Vec<Shard>, OfflineError> {
         let folder = self.folder.join(SHARDS).join(dataset);
         let mut shards = Vec::new();
         for name in names_in(&folder)? {

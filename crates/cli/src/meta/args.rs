@@ -1,0 +1,155 @@
+//! The command line of the offline phase.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Subcommand};
+
+/// Meta-train: measure pipelines on a corpus of tables.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct MetaArgs {
+    #[command(subcommand)]
+    pub(crate) command: MetaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MetaCommand {
+    Collect(CollectArgs),
+    Info(InfoArgs),
+}
+
+/// Cross-validate pipelines on every table of a corpus and keep the results in a store.
+///
+/// Stop it whenever you like, with Ctrl-C or harder: a store is always whole. Started again with the same arguments, it goes on
+/// where it was. The store is a folder of Parquet files, one row for each pipeline on each table.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pitchpipe meta collect tables/ --store store
+  pitchpipe meta collect tables/ --store store --fraction 0.1 --time-cap 30s --threads 2
+  pitchpipe meta collect INDEX.tsv --store store --estimators knn,random_forest
+
+CORPUS is a folder of tables, a tab-separated manifest with a column `file` (and perhaps `target`), or one
+table. The target is the manifest's, else --target, else a column called `class`, else the last column.")]
+pub(crate) struct CollectArgs {
+    /// The tables: a folder, a manifest, or one file
+    pub(crate) corpus: PathBuf,
+
+    /// The folder of the results; made if it is not there, continued if it is
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+
+    /// The column to predict, where the manifest names none
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Option<String>,
+
+    /// The share of the pipelines to run, drawn at random by families of estimators
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share)]
+    pub(crate) fraction: f64,
+
+    /// The seed of that draw
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Do not run Oboe's 183 pipelines in full beside the random share
+    #[arg(long)]
+    pub(crate) no_slice: bool,
+
+    /// How many folds to cross-validate with
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..=100))]
+    pub(crate) folds: u16,
+
+    /// How long a pipeline may take on a table, over all folds
+    #[arg(long, value_name = "TIME", default_value = "120s", value_parser = duration)]
+    pub(crate) time_cap: Duration,
+
+    /// CPU time after which a table is left with what it has
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) dataset_cap: Option<Duration>,
+
+    /// How many threads to use; all cores by default
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Only these types of estimators, e.g. knn,random_forest
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    pub(crate) estimators: Vec<String>,
+
+    /// Only these preparations, as positions of imputer.encoder.standardizer.reducer, e.g. 1.0.0.7
+    #[arg(long, value_name = "PREFIXES", value_delimiter = ',', value_parser = prefix)]
+    pub(crate) prefixes: Vec<[usize; 4]>,
+
+    /// Exit with 0 even if some tables could not be read
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+
+    /// Print one JSON object an event instead of progress
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what a store holds: datasets, coverage, time spent.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InfoArgs {
+    /// The store's folder
+    pub(crate) store: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `90s`, `1.5m`, `2h`, `500ms`; a bare number is seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        other => return Err(format!("unknown unit {other:?}; say ms, s, m or h")),
+    };
+    match digits.parse::<f64>() {
+        Ok(number) if number > 0.0 && number * unit < 1e9 => {
+            Ok(Duration::from_secs_f64(number * unit))
+        }
+        _ => Err("expected a time such as 30s, 5m or 1h".to_owned()),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("expected a share between 0 and 1".to_owned()),
+    }
+}
+
+fn prefix(text: &str) -> Result<[usize; 4], String> {
+    const SIZES: [usize; 4] = [4, 2, 2, 8];
+    let parts: Result<Vec<usize>, _> = text.split('.').map(str::parse).collect();
+    match parts.ok().and_then(|p| <[usize; 4]>::try_from(p).ok()) {
+        Some(prefix) if prefix.iter().zip(SIZES).all(|(&p, size)| p < size) => Ok(prefix),
+        _ => Err("expected four positions such as 1.0.0.7, below 4, 2, 2 and 8".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("2"), Ok(Duration::from_secs(2)));
+        assert!(duration("").is_err() && duration("-1s").is_err() && duration("5 days").is_err());
+        assert!(duration("1e300h").is_err() && duration("nans").is_err());
+    }
+
+    #[test]
+    fn prefixes_are_four_positions() {
+        assert_eq!(prefix("1.0.0.7"), Ok([1, 0, 0, 7]));
+        assert!(prefix("4.0.0.7").is_err() && prefix("1.0.0").is_err() && prefix("x").is_err());
+    }
+}

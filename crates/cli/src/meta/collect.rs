@@ -1,0 +1,140 @@
+//! `pitchpipe meta collect`.
+
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use pitchpipe_automl::offline::{
+    Collection, Event, Scope, Store, Summary, corpus, estimator_types,
+};
+use serde_json::json;
+
+use super::args::CollectArgs;
+use crate::failure::Failure;
+use crate::text::counted;
+
+pub(crate) fn run(args: &CollectArgs) -> Result<String, Failure> {
+    let collection = collection(args)?;
+    let tables = corpus::tables(&args.corpus, args.target.as_deref())?;
+    let store = Store::open_or_create(&args.store, &collection.facts())?;
+    let progress = Progress::new(args.json, tables.len());
+    let summary = collection.run(&tables, &store, |event| progress.tell(&event))?;
+    progress.bar.finish_and_clear();
+    if !summary.skipped.is_empty() && !args.keep_going {
+        return Err(unread(&summary));
+    }
+    Ok(if args.json { finished_event(&summary) } else { report(&summary, args) })
+}
+
+fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
+    let known = estimator_types();
+    if let Some(unknown) = args.estimators.iter().find(|t| !known.contains(&t.as_str())) {
+        let message = format!("there is no estimator type {unknown:?}");
+        return Err(Failure::with_help(message, format!("the types are {}", known.join(", "))));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Collection {
+        scope: Scope {
+            fraction: args.fraction,
+            seed: args.seed,
+            slice: !args.no_slice,
+            estimator_types: args.estimators.clone(),
+            prefixes: args.prefixes.clone(),
+        },
+        n_folds: args.folds.into(),
+        time_cap: args.time_cap,
+        dataset_cap: args.dataset_cap,
+        threads: args.threads.unwrap_or(cores).max(1),
+        cancel: Arc::default(),
+    })
+}
+
+struct Progress {
+    bar: ProgressBar,
+    json: bool,
+}
+
+impl Progress {
+    fn new(json: bool, n_tables: usize) -> Self {
+        let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(n_tables as u64) };
+        let style = "{pos}/{len} tables [{elapsed_precise}, {eta} left] {msg}";
+        bar.set_style(ProgressStyle::with_template(style).expect("the template is sound"));
+        Self { bar, json }
+    }
+
+    fn tell(&self, event: &Event) {
+        if self.json {
+            println!("{}", as_json(event));
+            return;
+        }
+        match event {
+            Event::Begun { dataset, position, planned, done, .. } => {
+                self.bar.set_position(*position as u64);
+                self.bar.set_message(format!("{dataset}: {done} of {planned} entries"));
+            }
+            Event::Stored { dataset, n_entries, cpu_secs } => {
+                self.bar.set_message(format!("{dataset}: +{n_entries} in {cpu_secs:.1} CPU s"));
+            }
+            Event::Skipped { reason, .. } => {
+                self.bar.suspend(|| eprintln!("warning: passed over {reason}"));
+            }
+            Event::Damaged { shards } => self.bar.suspend(|| {
+                for shard in shards {
+                    let path = shard.display();
+                    eprintln!(
+                        "warning: {path} is damaged; moved to quarantine/ and collected anew"
+                    );
+                }
+            }),
+            _ => {}
+        }
+    }
+}
+
+fn as_json(event: &Event) -> serde_json::Value {
+    match event {
+        Event::Begun { dataset, position, of, planned, done } => json!({
+            "event": "begun", "dataset": dataset, "position": position, "of": of,
+            "planned": planned, "done": done,
+        }),
+        Event::Stored { dataset, n_entries, cpu_secs } => json!({
+            "event": "stored", "dataset": dataset, "entries": n_entries, "cpu_s": cpu_secs,
+        }),
+        Event::Skipped { dataset, reason } => {
+            json!({"event": "skipped", "dataset": dataset, "reason": reason})
+        }
+        Event::Damaged { shards } => json!({"event": "damaged", "shards": shards}),
+        other => json!({"event": format!("{other:?}")}),
+    }
+}
+
+fn finished_event(summary: &Summary) -> String {
+    let skipped: Vec<&String> = summary.skipped.iter().map(|(name, _)| name).collect();
+    let event = json!({
+        "event": "finished", "entries": summary.n_added, "cpu_s": summary.cpu_secs,
+        "skipped": skipped, "cancelled": summary.cancelled,
+    });
+    format!("{event}\n")
+}
+
+fn report(summary: &Summary, args: &CollectArgs) -> String {
+    let entries = counted(summary.n_added, "entry").replace("entrys", "entries");
+    let store = args.store.display();
+    let ended = if summary.cancelled { "stopped early" } else { "done" };
+    let mut text =
+        format!("{ended}: {entries} added to {store} in {:.1} CPU s\n", summary.cpu_secs);
+    for (_, reason) in &summary.skipped {
+        text += &format!("passed over: {reason}\n");
+    }
+    text
+}
+
+fn unread(summary: &Summary) -> Failure {
+    let reasons: Vec<&str> = summary.skipped.iter().map(|(_, reason)| reason.as_str()).collect();
+    let n = counted(summary.skipped.len(), "table");
+    let message = format!(
+        "{n} could not be read; the others are collected ({} entries added): {}",
+        summary.n_added,
+        reasons.join("; ")
+    );
+    Failure::with_help(message, "mend or remove them, or pass --keep-going".to_owned())
+}
