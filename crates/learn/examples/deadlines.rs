@@ -57,13 +57,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             // Sleeps until the deadline and notes how much CPU the process has used by then.
             let watch = std::thread::spawn(move || {
                 std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
-                ProcessTime::now()
+                ProcessTime::now().as_duration()
             });
             let outcome = options.outcomes(&dataset, std::slice::from_ref(&pipeline))?.remove(0);
-            let (end, cpu_end) = (Instant::now(), ProcessTime::now());
+            let (end, cpu_end) = (Instant::now(), ProcessTime::now().as_duration());
             let cpu_deadline = watch.join().map_err(|_| "the watch stopped")?;
             let is_late = end > deadline;
-            let cpu = if is_late { cpu_end.duration_since(cpu_deadline) } else { Duration::ZERO };
+            let cpu = if is_late { cpu_end.saturating_sub(cpu_deadline) } else { Duration::ZERO };
             cases.push(Case {
                 overshoot_ms: end.saturating_duration_since(deadline).as_secs_f64() * 1e3,
                 cpu_ms: cpu.as_secs_f64() * 1e3,
