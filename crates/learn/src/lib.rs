@@ -1,6 +1,24 @@
 //! Components with scikit-learn's semantics, pipelines of them, and cross-validation under a deadline.
 //!
 //! This room knows datasets and time; it has never heard of error tensors.
+//!
+//! ```
+//! use pitchpipe_learn::{Outcome, PipelineId, Validation};
+//! use pitchpipe_table::{Column, Dataset, Labels};
+//!
+//! let heights = (0..30).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
+//! let labels = Labels::from_codes((0..30).map(|i| i % 3), 3);
+//! let dataset = Dataset::new(vec![Column::Numeric(heights)], labels);
+//!
+//! let pipeline = PipelineId::from_positions([1, 0, 0, 7, 84]).unwrap().pipeline();
+//! let text = "impute(mean) > one_hot > standardise > all_features > knn(n_neighbors=1, p=2)";
+//! assert_eq!(pipeline.to_string(), text);
+//!
+//! let outcome = Validation::default().outcomes(&dataset, &[pipeline])?.remove(0);
+//! let Outcome::Finished(evaluation) = outcome else { panic!("it has all the time it needs") };
+//! assert_eq!(evaluation.error, 0.0);
+//! # Ok::<(), pitchpipe_learn::FitError>(())
+//! ```
 
 pub mod encode;
 pub mod estimate;

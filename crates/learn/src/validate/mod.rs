@@ -86,8 +86,8 @@ impl Validation {
     /// Evaluates pipelines on a dataset; `report` is told what became of each, by its position, as soon as
     /// that is known.
     ///
-    /// Fails only where no pipeline could be evaluated: fewer than two rows, folds or threads asked for
-    /// than make sense.
+    /// Fails where no pipeline at all could be evaluated: with fewer than two rows or folds, or where the
+    /// system gives no threads.
     pub fn evaluate(
         &self,
         dataset: &Dataset,
