@@ -14,24 +14,29 @@ pub trait Scalar: faer::traits::RealField + ndarray::NdFloat + std::iter::Sum + 
 }
 
 impl Scalar for f64 {
+    #[inline(always)]
     fn of(value: f64) -> Self {
         value
     }
 
+    #[inline(always)]
     fn wide(self) -> f64 {
         self
     }
 
+    #[inline(always)]
     fn fast_exp(self) -> Self {
         f64::exp(self)
     }
 }
 
 impl Scalar for f32 {
+    #[inline(always)]
     fn of(value: f64) -> Self {
         value as f32
     }
 
+    #[inline(always)]
     fn wide(self) -> f64 {
         self.into()
     }

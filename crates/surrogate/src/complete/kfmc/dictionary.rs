@@ -10,6 +10,7 @@ use crate::algebra::{add_product, multiply, rows, rows_mut};
 
 /// Rounds of the power method for the step size; the bound is damped anyway.
 const POWER_ROUNDS: usize = 12;
+const LANES: usize = 16;
 
 /// D, its momentum and the kernel's width.
 #[derive(Clone, Debug)]
@@ -49,15 +50,10 @@ impl<T: Scalar> Dictionary<T> {
         let (m, r) = (self.m, self.r);
         let b = x.len() / m;
         multiply(rows_mut(out, b, r), rows(x, b, m), rows(&self.atoms, r, m).transpose());
-        let half =
-            |rows: &[T]| -> Vec<T> { rows.chunks(m).map(|row| T::of(0.5 * square(row))).collect() };
-        let pass = KernelPass {
-            dots: out,
-            x: &half(x),
-            d: &half(&self.atoms),
-            scale: T::of(1.0 / self.s2),
-        };
-        pulp::Arch::new().dispatch(pass);
+        let d = pulp::Arch::new().dispatch(HalfSquares { m, rows: &self.atoms });
+        let x = pulp::Arch::new().dispatch(HalfSquares { m, rows: x });
+        let scale = T::of(1.0 / self.s2);
+        pulp::Arch::new().dispatch(KernelPass { dots: out, x: &x, d: &d, scale });
     }
 
     /// The gradient with respect to the atoms, r x m, and the bound of its curvature.
@@ -119,8 +115,33 @@ impl<T: Scalar> Dictionary<T> {
     }
 }
 
-fn square<T: Scalar>(values: &[T]) -> f64 {
-    values.iter().map(|v| v.wide() * v.wide()).sum()
+/// Half the squared norm of each row.
+struct HalfSquares<'a, T> {
+    m: usize,
+    rows: &'a [T],
+}
+
+impl<T: Scalar> WithSimd for HalfSquares<'_, T> {
+    type Output = Vec<T>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<T> {
+        let mut out = Vec::with_capacity(self.rows.len() / self.m);
+        for row in self.rows.chunks(self.m) {
+            let mut lanes = [T::zero(); LANES];
+            let (groups, rest) = row.as_chunks::<LANES>();
+            for group in groups {
+                for l in 0..LANES {
+                    lanes[l] += group[l] * group[l];
+                }
+            }
+            for (l, v) in rest.iter().enumerate() {
+                lanes[l] += *v * *v;
+            }
+            out.push(T::of(0.5) * lanes.iter().copied().sum::<T>());
+        }
+        out
+    }
 }
 
 /// The largest absolute eigenvalue of a symmetric matrix, by the power method.
