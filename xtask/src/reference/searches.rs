@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pitchpipe_automl::offline::published::N_PIPELINES;
 use pitchpipe_surrogate::SurrogateError;
-use pitchpipe_surrogate::bayes::{PriorSettings, Separable};
+use pitchpipe_surrogate::bayes::PriorSettings;
 use pitchpipe_surrogate::runtime::{DatasetSize, RuntimeCorrection, RuntimeForm, RuntimeModel};
 use pitchpipe_surrogate::search::{Actions, Rule as Value, Search, SearchSettings};
 use pitchpipe_surrogate::simulate::{
@@ -20,10 +20,9 @@ use super::{Context, Row, Rule, Table};
 /// Directions of the prior the reference figures were made with.
 const REFERENCE_RANK: usize = 60;
 
-/// The prior of the default policy: part of the variance separates into preprocessing and estimator.
+/// The prior of the default policy.
 pub(crate) fn default_prior() -> PriorSettings {
-    let separable = Separable { inner: N_ESTIMATORS, share: 0.3, rank: 300 };
-    PriorSettings { rank: 60, separable: Some(separable), noise: 0.01 }
+    PriorSettings::for_search(N_ESTIMATORS)
 }
 
 /// A policy of the tables.

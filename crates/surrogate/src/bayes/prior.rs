@@ -55,6 +55,14 @@ impl PriorSettings {
     pub fn plain(rank: usize) -> Self {
         Self { rank, separable: None, noise: 0.01 }
     }
+
+    /// The default for searching errors: 60 directions, three tenths of the variance separable into the
+    /// estimators, `n_estimators` on the axis that varies fastest, and what comes before them
+    /// (docs/decisions/0040-search-policy.md).
+    pub fn for_search(n_estimators: usize) -> Self {
+        let separable = Separable { inner: n_estimators, share: 0.3, rank: 300 };
+        Self { separable: Some(separable), ..Self::plain(60) }
+    }
 }
 
 /// A Gaussian over all pipelines at once: mean, the leading directions of the covariance, and the
