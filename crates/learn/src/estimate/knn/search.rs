@@ -7,10 +7,10 @@
 use crate::{Features, FitContext, FitError};
 
 use super::Minkowski;
-use super::kernel::{QUERIES, Scan, TILE};
+use super::kernel::{Begin, GROUPS, QUERIES, Scan, TILE, smallest};
 
-/// Rows that stay in the second-level cache while queries pass.
-const BLOCK: usize = 8 * TILE;
+/// Cells of the block of rows that stays in the second-level cache while queries pass.
+const BLOCK_CELLS: usize = 1 << 16;
 /// Queries that pass over one block together.
 const QUERY_CHUNK: usize = 16 * QUERIES;
 /// Magnitudes beyond which squares might overflow or vanish.
@@ -35,6 +35,8 @@ pub(crate) struct SearchIndex {
     tiles: Vec<f32>,
     /// The largest norm among the rows.
     norm: f64,
+    /// Rows of a block, whole tiles.
+    block: usize,
 }
 
 /// The nearest training rows of each query, nearest first; of two as near, the earlier row.
@@ -60,9 +62,9 @@ impl Neighbours {
     /// What part of this search's time a search for `k` neighbours would have taken.
     pub(crate) fn share_of(&self, k: usize) -> f64 {
         let (n, p) = (self.n_train as f64, self.n_cols as f64);
-        // A row is in reach k ln(n / k) + k times; counted in cycles.
-        let offers = |k: f64| k * (n / k).ln() + k;
-        let cost = |k: f64| n * (p + 4.0) / 12.0 + (50.0 + k) * offers(k) + k * (p + 20.0);
+        // After the first block a row is in reach k ln(n / block) times; counted in cycles.
+        let offers = |k: f64| k * (n / 1024.0).max(1.0).ln() + 1.5 * k;
+        let cost = |k: f64| n * (p + 8.0) / 12.0 + (60.0 + k) * offers(k) + k * (2.0 * p + 40.0);
         cost(k as f64) / cost(self.k as f64)
     }
 }
@@ -96,8 +98,9 @@ impl SearchIndex {
                 tiles[(i / TILE * n_cols + j) * TILE + i % TILE] = held as f32;
             }
         }
+        let block = (BLOCK_CELLS / n_cols.max(1)).clamp(8 * TILE, 32 * TILE) / TILE * TILE;
         let norm = root(p, sums.iter().fold(0.0, |m: f64, &v| m.max(v)));
-        Ok(Self { p, n_rows, n_cols, largest, unit, centre, spread, tiles, norm })
+        Ok(Self { p, n_rows, n_cols, largest, unit, centre, spread, tiles, norm, block })
     }
 
     /// The `k` nearest of `train`, of which this is the index, to each row of `test`.
@@ -144,6 +147,8 @@ impl SearchIndex {
         for (q, query) in chunk.iter_mut().enumerate() {
             let group = &mut values[q / QUERIES * QUERIES * self.n_cols..];
             query.restart();
+            // Without columns all rows are equally near.
+            query.is_far = self.n_cols == 0;
             let mut sum = 0.0;
             for (j, v) in test.row(first + q).iter().enumerate() {
                 let held = (v * self.unit - self.centre[j]) * self.spread;
@@ -153,7 +158,7 @@ impl SearchIndex {
             }
             query.rounding = Rounding::of(self.p, self.n_cols, self.norm, root(self.p, sum));
         }
-        for (b, tiles) in self.tiles.chunks(BLOCK * self.n_cols.max(1)).enumerate() {
+        for (b, tiles) in self.tiles.chunks(self.block * self.n_cols.max(1)).enumerate() {
             for (g, group) in chunk.chunks_mut(QUERIES).enumerate() {
                 ctx.check_deadline()?;
                 self.scan_block(b, tiles, &values[g * QUERIES * self.n_cols..], group);
@@ -163,21 +168,52 @@ impl SearchIndex {
     }
 
     fn scan_block(&self, b: usize, tiles: &[f32], values: &[f32], group: &mut [Query]) {
+        let n_cols = self.n_cols;
+        let queries = &values[..QUERIES * n_cols];
+        if b == 0 {
+            return self.begin(tiles, queries, group);
+        }
         // Queries that pad the last group reach nothing.
         let mut reach = [-1.0; QUERIES];
         for (q, query) in group.iter().enumerate().filter(|(_, query)| !query.is_far) {
             reach[q] = query.reach;
         }
         let found = |q: usize, row: usize, sum: f32| {
-            let (query, row) = (&mut group[q], b * BLOCK + row);
+            let (query, row) = (&mut group[q], b * self.block + row);
             if row < self.n_rows {
                 query.offer(row as u32, sum);
             }
             query.reach
         };
-        let n_cols = self.n_cols;
-        let queries = &values[..QUERIES * n_cols];
         pulp::Arch::new().dispatch(Scan { p: self.p, n_cols, tiles, queries, reach, found });
+    }
+
+    /// The first block: its sums at once, then only the rows within reach of the best of them.
+    fn begin(&self, tiles: &[f32], queries: &[f32], group: &mut [Query]) {
+        const AT_ONCE: usize = 16;
+        let n_cols = self.n_cols;
+        let n_rows = tiles.len() / n_cols;
+        let mut sums = vec![0.0_f32; QUERIES * n_rows];
+        let begin = Begin { p: self.p, n_cols, tiles, queries, sums: &mut sums };
+        let mut least = pulp::Arch::new().dispatch(begin);
+        let per_query = group.iter_mut().zip(sums.chunks_exact(n_rows)).zip(&mut least);
+        for ((query, sums), least) in per_query.filter(|((query, _), _)| !query.is_far) {
+            let k = query.nearest.len();
+            if k <= GROUPS {
+                let (_, kth, _) = least.select_nth_unstable_by(k - 1, f32::total_cmp);
+                query.reach = query.rounding.reach(*kth);
+            }
+            for (i, some) in sums.chunks(AT_ONCE).enumerate() {
+                if smallest(some) > query.reach {
+                    continue;
+                }
+                for (row, &sum) in (i * AT_ONCE..self.n_rows).zip(some) {
+                    if sum <= query.reach {
+                        query.offer(row as u32, sum);
+                    }
+                }
+            }
+        }
     }
 
     /// Ranks a query's candidates by exact distance, then by row.
@@ -283,7 +319,8 @@ impl Query {
                 at -= 1;
             }
             self.nearest[at] = sum;
-            self.reach = self.rounding.reach(self.nearest[last]);
+            // Infinite until there are k of them.
+            self.reach = self.reach.min(self.rounding.reach(self.nearest[last]));
         }
         if self.candidates.len() >= self.crowd {
             let reach = self.reach;
