@@ -1,7 +1,7 @@
 //! Multilayer perceptron: one hidden layer of rectified units, trained by stochastic gradients.
 //!
 //! Single precision throughout: it costs no accuracy that ten seeds can show
-//! (docs/decisions/0031-multilayer-perceptron.md).
+//! (docs/decisions/0024-multilayer-perceptron.md).
 
 mod kernel;
 mod network;

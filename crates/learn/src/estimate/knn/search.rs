@@ -2,7 +2,7 @@
 //!
 //! A pass in single precision over centred rows, twice as fast as double, finds every row that rounding
 //! might allow among the nearest; those few are then ranked by their exact distances
-//! (docs/decisions/0030-neighbours.md, also for why there is no tree).
+//! (docs/decisions/0023-neighbours.md, also for why there is no tree).
 
 use crate::{Features, FitContext, FitError};
 

@@ -22,7 +22,7 @@ pub(crate) struct Calibration {
 const ROWS: usize = 512;
 
 /// This share of each row's target is spread over all classes, since training rows flatter their own
-/// model. Measured against other shares, fixed factors and held-out folds (docs/decisions/0031).
+/// model. Measured against other shares, fixed factors and held-out folds (docs/decisions/0022-linear-solvers.md).
 const SPREAD: f64 = 0.05;
 
 impl Calibration {

@@ -3,7 +3,7 @@
 //! The library runs at most 1000 passes of coordinate descent over the dual variables (liblinear's
 //! solver 1). Where these come close to the optimum, Newton's method on the primal problem gives it
 //! sooner; where they do not, as on data that are not standardised, the descent itself is run, since
-//! where it stops is part of what the estimator is (docs/decisions/0031-linear-solvers.md).
+//! where it stops is part of what the estimator is (docs/decisions/0022-linear-solvers.md).
 
 use std::sync::Arc;
 
