@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::args::InfoArgs;
 use crate::failure::Failure;
-use crate::text::aligned;
+use crate::text::{aligned, counted};
 
 /// What a store holds of one dataset.
 struct Row {
@@ -70,8 +70,8 @@ fn text(store: &Store, rows: &[Row], damaged: &[String]) -> String {
     let total = |of: fn(&Row) -> f64| rows.iter().map(of).sum::<f64>();
     let mut text = aligned(&lines, "", &[1, 2, 3, 4, 5, 6]);
     text += &format!(
-        "\n{} datasets, {} entries finished, {:.0} CPU s ({:.0} s if each had run alone)\n",
-        rows.len(),
+        "\n{}, {} entries finished, {:.0} CPU s ({:.0} s if each had run alone)\n",
+        counted(rows.len(), "dataset"),
         total(|r| r.finished as f64),
         total(|r| r.cpu_secs),
         total(|r| r.alone_secs),
