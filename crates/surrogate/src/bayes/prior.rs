@@ -56,12 +56,12 @@ impl PriorSettings {
         Self { rank, separable: None, noise: 0.01 }
     }
 
-    /// The default for searching errors: 60 directions, three tenths of the variance separable into the
+    /// The default for searching errors: 120 directions, three tenths of the variance separable into the
     /// estimators, `n_estimators` on the axis that varies fastest, and what comes before them
     /// (docs/decisions/0040-search-policy.md).
     pub fn for_search(n_estimators: usize) -> Self {
         let separable = Separable { inner: n_estimators, share: 0.3, rank: 300 };
-        Self { separable: Some(separable), ..Self::plain(60) }
+        Self { separable: Some(separable), ..Self::plain(120) }
     }
 }
 
