@@ -70,6 +70,8 @@ def main():
     warnings.filterwarnings("ignore")
     signal.signal(signal.SIGPROF, stop)
     job, out = json.load(open(sys.argv[1])), sys.argv[2]
+    if job["fold_cap_secs"] is None:  # JSON has no infinity
+        job["fold_cap_secs"] = float("inf")
     done = set()
     if os.path.exists(out):
         done = {json.loads(line)["key"] for line in open(out)}
