@@ -25,7 +25,7 @@ const RECIPE: Recipe = Recipe {
 impl Estimator for DecisionTree {
     type Fitted = FittedForest;
 
-    const NAME: &'static str = "decision tree";
+    const NAME: &'static str = "decision_tree";
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedForest, FitError> {
         fit_forest(RECIPE, self.min_samples_split, x, y, ctx)

@@ -31,7 +31,7 @@ impl ExtraTrees {
 impl Estimator for ExtraTrees {
     type Fitted = FittedForest;
 
-    const NAME: &'static str = "extra trees";
+    const NAME: &'static str = "extra_trees";
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedForest, FitError> {
         fit_forest(self.recipe(), self.min_samples_split, x, y, ctx)

@@ -52,7 +52,7 @@ struct RegressionTree {
 impl Estimator for GradientBoosting {
     type Fitted = FittedGradientBoosting;
 
-    const NAME: &'static str = "gradient boosting";
+    const NAME: &'static str = "gradient_boosting";
 
     fn fit(
         &self,

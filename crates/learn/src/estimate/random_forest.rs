@@ -31,7 +31,7 @@ impl RandomForest {
 impl Estimator for RandomForest {
     type Fitted = FittedForest;
 
-    const NAME: &'static str = "random forest";
+    const NAME: &'static str = "random_forest";
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedForest, FitError> {
         fit_forest(self.recipe(), self.min_samples_split, x, y, ctx)
