@@ -3,7 +3,7 @@
 //! Everything online is a product `g = Yᵀ q` of all pipelines' vectors with one vector or a few: the
 //! payoffs of a design, the gain of an observation. Storage is f32 in panels of [`WIDTH`] pipelines, so
 //! that a pass streams the matrix once and each SIMD lane is a pipeline of its own: no sums across lanes,
-//! hence the same bits on every machine. Arithmetic is f64.
+//! hence an order of summation that does not depend on the width of the vectors. Arithmetic is f64.
 
 use ndarray::ArrayView2;
 

@@ -16,9 +16,9 @@ pub enum Rounds {
         /// Share of the budget the design may use.
         design_share: f64,
     },
-    /// Rounds whose time target doubles, with the published code's shares: an eighth of a round for its
-    /// design, then the best-predicted pipelines up to a quarter of what remains of it; the rank grows by
-    /// one where a round improved on the last.
+    /// Rounds whose time target doubles: an eighth of a round for its design, as in the published code,
+    /// then the best-predicted pipelines to the round's end; the rank grows by one where a round improved
+    /// on the last.
     Doubling,
 }
 
