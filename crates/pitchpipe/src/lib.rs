@@ -1,0 +1,1 @@
+//! AutoML within a time budget.
