@@ -38,6 +38,18 @@ pub enum FitError {
         /// How many folds were asked for.
         got: usize,
     },
+    /// A hyperparameter has no meaning.
+    #[error("{component} was given {setting}={value}, but it must be {wanted}")]
+    Setting {
+        /// Which component.
+        component: &'static str,
+        /// Which of its settings.
+        setting: &'static str,
+        /// What it was given.
+        value: f64,
+        /// What it may be.
+        wanted: &'static str,
+    },
     /// The system gave no threads.
     #[error("the system did not start {wanted} threads")]
     NoThreads {

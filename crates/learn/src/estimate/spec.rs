@@ -41,6 +41,7 @@ macro_rules! estimators {
                 y: &Labels,
                 ctx: &FitContext,
             ) -> Result<FittedEstimator, FitError> {
+                self.check()?;
                 let ctx = keyed_by_content(x, y, self.name(), ctx);
                 self.lay_out(x, &ctx)?;
                 match self {
@@ -69,6 +70,9 @@ macro_rules! estimators {
                 ctx: &FitContext,
             ) -> Vec<Result<Member<FittedEstimator>, FitError>> {
                 let Some(first) = members.first() else { return Vec::new() };
+                if members.iter().any(|member| member.check().is_err()) {
+                    return evaluate_sound(members, x, y, test, keep_models, ctx);
+                }
                 let ctx = keyed_by_content(x, y, first.name(), ctx);
                 if let Err(err) = first.lay_out(x, &ctx) {
                     return members.iter().map(|_| Err(err.clone())).collect();
@@ -157,6 +161,39 @@ impl EstimatorSpec {
         )
     }
 
+    /// Refuses hyperparameters that types do not rule out and that have no meaning.
+    fn check(&self) -> Result<(), FitError> {
+        let component = self.name();
+        let refuse =
+            |setting, value, wanted| Err(FitError::Setting { component, setting, value, wanted });
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        let above_zero = |setting, value| {
+            if is_positive(value) { Ok(()) } else { refuse(setting, value, "above zero") }
+        };
+        match self {
+            Self::AdaBoost(e) => {
+                above_zero("n_estimators", e.n_estimators as f64)?;
+                above_zero("learning_rate", e.learning_rate)
+            }
+            Self::GradientBoosting(e) => {
+                above_zero("max_depth", e.max_depth as f64)?;
+                above_zero("learning_rate", e.learning_rate)
+            }
+            Self::Mlp(e) if e.alpha != 0.0 && !is_positive(e.alpha) => {
+                refuse("alpha", e.alpha, "zero or more")
+            }
+            Self::Mlp(e) => above_zero("learning_rate_init", e.learning_rate_init),
+            Self::LogisticRegression(e) => above_zero("C", e.c),
+            Self::LinearSvm(e) => above_zero("C", e.c),
+            Self::DecisionTree(_)
+            | Self::ExtraTrees(_)
+            | Self::RandomForest(_)
+            | Self::GaussianNb(_)
+            | Self::Knn(_)
+            | Self::Perceptron(_) => Ok(()),
+        }
+    }
+
     /// Makes the row-major copy that the estimator will ask for, while the deadline is watched.
     fn lay_out(&self, x: &Features, ctx: &FitContext) -> Result<(), FitError> {
         if matches!(self, Self::Mlp(_)) {
@@ -191,6 +228,25 @@ impl EstimatorSpec {
             Self::GaussianNb(_) => 0.1,
         }
     }
+}
+
+/// Evaluates the members of a family whose settings have a meaning, and refuses the others.
+fn evaluate_sound(
+    members: &[&EstimatorSpec],
+    x: &Features,
+    y: &Labels,
+    test: &Features,
+    keep_models: bool,
+    ctx: &FitContext,
+) -> Vec<Result<Member<FittedEstimator>, FitError>> {
+    let sound: Vec<&EstimatorSpec> =
+        members.iter().copied().filter(|member| member.check().is_ok()).collect();
+    let mut results =
+        EstimatorSpec::evaluate_family(&sound, x, y, test, keep_models, ctx).into_iter();
+    let result = |member: &&EstimatorSpec| {
+        member.check().and_then(|()| results.next().expect("one for each sound member"))
+    };
+    members.iter().map(result).collect()
 }
 
 fn wrapped<M>(

@@ -20,6 +20,9 @@ pub(super) fn evaluate(
     limits: Option<&[f64]>,
     ctx: &FitContext,
 ) -> Vec<MemberResult> {
+    if members.is_empty() {
+        return Vec::new(); // all of them used up their time on the folds before
+    }
     if let Err(err) = ctx.check_deadline() {
         return members.iter().map(|_| Err(err.clone())).collect();
     }

@@ -6,7 +6,9 @@ use pitchpipe_table::UNSEEN_CODE;
 
 use super::*;
 use crate::encode::Encoder;
-use crate::estimate::EstimatorSpec;
+use crate::estimate::{
+    AdaBoost, EstimatorSpec, GradientBoosting, LinearSvm, LogisticRegression, Mlp,
+};
 use crate::reduce::Reducer;
 use crate::scale::Scaler;
 use crate::search_space::estimators;
@@ -184,6 +186,48 @@ fn too_few_rows_or_folds_and_no_columns_are_errors() {
     let empty = numeric(vec![], vec![0, 1, 0, 1, 0, 1], 2);
     let (finished, _) = survives(&empty, &pipelines(&all_preparations(&Imputer::ALL)));
     assert_eq!(finished, 0);
+}
+
+#[test]
+fn settings_without_a_meaning_are_refused_and_spare_their_family() {
+    let of = |n_estimators, learning_rate| Pipeline {
+        preparation: Preparation::default(),
+        estimator: AdaBoost { n_estimators, learning_rate }.into(),
+    };
+    let pipelines = [of(50, 1.0), of(0, 1.0), of(100, 1.0), of(50, -1.0), of(50, f64::NAN)];
+    let (finished, failures) = survives(&numeric_table(60, 3, 1), &pipelines);
+    assert_eq!(finished, 2);
+    let refused = [
+        "adaboost was given n_estimators=0, but it must be above zero",
+        "adaboost was given learning_rate=-1, but it must be above zero",
+        "adaboost was given learning_rate=NaN, but it must be above zero",
+    ];
+    assert_eq!(failures, refused);
+    let bad: [EstimatorSpec; 4] = [
+        GradientBoosting { learning_rate: 0.0, ..GradientBoosting::default() }.into(),
+        LinearSvm { c: -1.0 }.into(),
+        LogisticRegression { c: f64::INFINITY, ..LogisticRegression::default() }.into(),
+        Mlp { alpha: -0.1, ..Mlp::default() }.into(),
+    ];
+    let bad = bad.map(|estimator| Pipeline { preparation: Preparation::default(), estimator });
+    assert_eq!(survives(&numeric_table(60, 3, 1), &bad).0, 0);
+}
+
+#[test]
+fn two_hundred_thousand_rows_finish_or_run_out_of_time() {
+    let n = 200_000;
+    let column = |step: f64| (0..n).map(|i| (f64::from(i) * step).sin()).collect::<Vec<_>>();
+    let columns = vec![column(0.7), column(1.3), column(2.9)];
+    let codes = (0..n as usize).map(|i| u32::from(columns[0][i] + columns[1][i] > 0.1)).collect();
+    let dataset = numeric(columns, codes, 2);
+    let limit = Some(std::time::Duration::from_millis(400));
+    let pipelines = pipelines(&[Preparation::default()]);
+    let validation = Validation { pipeline_limit: limit, ..keeping_predictions(2) };
+    let outcomes = validation.outcomes(&dataset, &pipelines).unwrap();
+    for (pipeline, outcome) in pipelines.iter().zip(&outcomes) {
+        check_probabilities(outcome, &pipeline.to_string());
+        assert!(!matches!(outcome, Outcome::Failed(_)), "{pipeline}: {outcome:?}");
+    }
 }
 
 #[test]
