@@ -7,6 +7,7 @@
 mod posterior;
 mod prior;
 mod separable;
+mod stored;
 
 pub use posterior::Posterior;
 pub use prior::{Prior, PriorRows, PriorSettings, Scale};

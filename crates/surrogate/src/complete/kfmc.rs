@@ -9,6 +9,7 @@
 mod batch;
 mod dictionary;
 mod predict;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -17,11 +18,13 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::fill::Additive;
 use crate::algebra::{multiply, rows, rows_mut};
 use crate::{PartialTensor, Scalar, SurrogateError};
 pub use predict::NewPipeline;
+pub use stored::KernelParts;
 
 use batch::{Shared, Work};
 use dictionary::Dictionary;
@@ -165,7 +168,9 @@ pub struct KfmcCompletion<T> {
 }
 
 /// Dictionary and codes, with which new rows and new columns are predicted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "KernelParts<T>", into = "KernelParts<T>")]
+#[serde(bound(serialize = "T: Scalar + Serialize", deserialize = "T: Scalar + Deserialize<'de>"))]
 pub struct KernelModel<T> {
     dictionary: Dictionary<T>,
     beta: f64,

@@ -18,7 +18,7 @@ use crate::{PartialTensor, Scalar, SurrogateError};
 pub use choose::{Choice, HELD_OUT, choose_ranks, complete};
 pub use em::{EmOptions, Progress};
 pub use fill::Additive;
-pub use kfmc::{KernelModel, Kfmc, KfmcCompletion, NewPipeline};
+pub use kfmc::{KernelModel, KernelParts, Kfmc, KfmcCompletion, NewPipeline};
 pub use matrix::{MatrixCompletion, complete_matrix};
 pub use tucker::{
     TuckerCompletion, complete_tucker, complete_tucker_from, complete_tucker_generally,

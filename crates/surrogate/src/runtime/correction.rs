@@ -16,9 +16,23 @@ const NOISE: f64 = 0.1;
 
 /// How logarithms of runtimes deviate together from what was predicted: a slow machine slows everything,
 /// many classes slow boosting and linear models.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(from = "Prior", into = "Prior")]
 pub struct RuntimeCorrection {
     prior: Arc<Prior>,
+}
+
+impl From<Prior> for RuntimeCorrection {
+    /// From a prior over logarithms of measured over predicted seconds.
+    fn from(prior: Prior) -> Self {
+        Self { prior: Arc::new(prior) }
+    }
+}
+
+impl From<RuntimeCorrection> for Prior {
+    fn from(correction: RuntimeCorrection) -> Self {
+        Arc::unwrap_or_clone(correction.prior)
+    }
 }
 
 impl RuntimeCorrection {

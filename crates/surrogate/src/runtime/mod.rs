@@ -5,6 +5,7 @@
 
 mod correction;
 mod polynomial;
+mod stored;
 
 pub use correction::{CorrectedRuntimes, RuntimeCorrection};
 
@@ -12,6 +13,7 @@ use ndarray::ArrayView2;
 
 use crate::error::SurrogateError;
 use polynomial::{Terms, fit_ridge, fit_robustly};
+use stored::RuntimeParts;
 
 /// Predictions stay within these bounds: nothing takes less time than starting it, and recorded runs were
 /// cut off at two minutes.
@@ -25,7 +27,7 @@ const FAMILY_PULL: f64 = 0.5;
 const BEND: f64 = 0.4;
 
 /// The size of a dataset, as runtimes depend on it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DatasetSize {
     /// Rows a pipeline is given.
     pub n_rows: f64,
@@ -36,7 +38,7 @@ pub struct DatasetSize {
 }
 
 /// What is regressed on what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum RuntimeForm {
     /// Seconds on all polynomials of degree 3 in (n, p, log n): the paper's.
     PaperSeconds,
@@ -55,6 +57,11 @@ impl RuntimeForm {
         if self == Self::LogLog { 2 } else { 3 }
     }
 
+    fn n_variables(self, with_classes: bool) -> usize {
+        let own = if self == Self::LogLog { 2 } else { 3 };
+        own + usize::from(with_classes)
+    }
+
     fn variables(self, size: &DatasetSize, with_classes: bool) -> Vec<f64> {
         let (n, p) = (size.n_rows, size.n_features);
         let mut variables = match self {
@@ -69,7 +76,8 @@ impl RuntimeForm {
 }
 
 /// A polynomial per pipeline.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "RuntimeParts", into = "RuntimeParts")]
 pub struct RuntimeModel {
     form: RuntimeForm,
     with_classes: bool,

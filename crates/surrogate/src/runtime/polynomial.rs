@@ -3,9 +3,12 @@
 use crate::error::SurrogateError;
 use crate::small::{Square, dot};
 
+/// What a term without spread is divided by: not infinity, which text formats cannot write.
+const NEVER_VARIES: f64 = 1e300;
+
 /// All products of at most `degree` variables, each standardized over the datasets it was made from; the
 /// constant comes first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Terms {
     /// Each term as the variables it multiplies.
     products: Vec<Vec<usize>>,
@@ -42,10 +45,36 @@ impl Terms {
             let mean = rows.iter().map(|r| r[t]).sum::<f64>() / m;
             let variance = rows.iter().map(|r| (r[t] - mean).powi(2)).sum::<f64>() / m;
             shift[t] = mean;
-            // A term that never varies carries nothing; leave it at zero.
-            scale[t] = if variance > 1e-24 * mean * mean { variance.sqrt() } else { f64::INFINITY };
+            // A term that never varies carries nothing; leave it at zero, all but.
+            scale[t] = if variance > 1e-24 * mean * mean { variance.sqrt() } else { NEVER_VARIES };
         }
         Self { shift, scale, ..plain }
+    }
+
+    /// That terms read from somewhere can be applied to so many variables.
+    pub(super) fn check(&self, n_variables: usize) -> Result<(), SurrogateError> {
+        let wanted = self.products.len();
+        for (what, got) in
+            [("shifts of terms", self.shift.len()), ("scales of terms", self.scale.len())]
+        {
+            if got != wanted {
+                return Err(SurrogateError::Size { what, wanted, got });
+            }
+        }
+        if let Some(&index) = self.products.iter().flatten().find(|&&v| v >= n_variables) {
+            return Err(SurrogateError::OutOfRange { what: "variable", index, size: n_variables });
+        }
+        if let Some(at) = self.scale.iter().position(|s| !s.is_finite() || *s <= 0.0) {
+            let value = self.scale[at];
+            return Err(SurrogateError::NotPositive { what: "scales of terms", at, value });
+        }
+        match self.shift.iter().position(|s| !s.is_finite()) {
+            Some(at) => {
+                let (what, value) = ("shifts of terms", self.shift[at]);
+                Err(SurrogateError::NotFinite { what, at, value })
+            }
+            None => Ok(()),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
