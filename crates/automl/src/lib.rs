@@ -1,3 +1,30 @@
-//! pitchpipe-automl
+//! The paper's two phases: meta-training ([`offline`]), and the search for an ensemble within a time
+//! budget ([`online`]).
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use pitchpipe_automl::AutoMl;
+//! use pitchpipe_table::{Column, Dataset, Labels};
+//!
+//! let heights = (0..60).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
+//! let labels = Labels::from_codes((0..60).map(|i| i % 3), 3);
+//! let dataset = Dataset::new(vec![Column::Numeric(heights)], labels);
+//!
+//! let model = AutoMl::new().time_budget(Duration::from_secs(60)).max_evaluations(4).fit(&dataset)?;
+//! let predictions = model.predict(&dataset)?;
+//! assert_eq!(predictions.labels.len(), 60);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod offline;
+pub mod online;
+
+mod ensemble;
+mod model;
+
+pub use ensemble::Combination;
+pub use model::{
+    BaseLearner, FORMAT, Model, ModelFileError, PredictError, Predictions, TablePredictions,
+};
+pub use online::{AutoMl, AutoMlError, Method, Progress, Report};

@@ -1,0 +1,159 @@
+//! Forward selection with replacement (Caruana et al., 2004), bagged over candidates and rows.
+
+use rand::RngExt;
+
+use pitchpipe_learn::Stream;
+
+use super::{Judge, Selection};
+
+/// How an ensemble is grown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct GreedySettings {
+    /// How many times a learner is added.
+    pub(crate) n_rounds: usize,
+    /// Over how many bags weights are averaged.
+    pub(crate) n_bags: usize,
+    /// The share of the candidates that a bag may choose among.
+    pub(crate) bag_share: f64,
+    /// Seed of the bags.
+    pub(crate) seed: u64,
+}
+
+impl Default for GreedySettings {
+    fn default() -> Self {
+        Self { n_rounds: 24, n_bags: 4, bag_share: 0.6, seed: 0 }
+    }
+}
+
+/// Chooses weights for candidates, given the probabilities of each, row-major and best candidate first.
+pub(crate) fn select(judge: &Judge, candidates: &[&[f32]], settings: &GreedySettings) -> Selection {
+    if candidates.is_empty() {
+        return Selection::default();
+    }
+    let rows: Vec<u32> = (0..judge.n_rows() as u32).collect();
+    let mut total = vec![0.0; candidates.len()];
+    let n_bags = if candidates.len() < 4 { 1 } else { settings.n_bags.max(1) };
+    for bag in 0..n_bags {
+        let among = bag_of(candidates.len(), bag, n_bags, settings);
+        let counts = grow(judge, candidates, &among, &rows, settings.n_rounds);
+        let sum: usize = counts.iter().sum();
+        for (weight, count) in total.iter_mut().zip(counts) {
+            *weight += count as f64 / sum as f64;
+        }
+    }
+    let mut weights: Vec<(usize, f64)> = total
+        .into_iter()
+        .enumerate()
+        .filter(|(_, weight)| *weight > 0.0)
+        .map(|(i, weight)| (i, weight / n_bags as f64))
+        .collect();
+    weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let loss = loss_of(judge, candidates, &weights, &rows);
+    Selection { weights, loss }
+}
+
+/// The loss of given weights.
+pub(crate) fn loss_of(
+    judge: &Judge,
+    candidates: &[&[f32]],
+    weights: &[(usize, f64)],
+    rows: &[u32],
+) -> f64 {
+    let mut sums = vec![0.0f32; judge.n_rows() * judge.n_classes()];
+    for &(i, weight) in weights {
+        sums.iter_mut().zip(candidates[i]).for_each(|(s, p)| *s += weight as f32 * p);
+    }
+    judge.loss(&sums, 1.0, rows)
+}
+
+/// The candidates of one bag: the best one is in all of them, so that no bag is left with poor ones alone.
+fn bag_of(n: usize, bag: usize, n_bags: usize, settings: &GreedySettings) -> Vec<usize> {
+    if n_bags == 1 {
+        return (0..n).collect();
+    }
+    let mut rng = Stream::new(settings.seed).named("bags").child(bag as u64).rng();
+    (0..n).filter(|&i| i == 0 || rng.random_range(0.0..1.0) < settings.bag_share).collect()
+}
+
+/// How often each candidate is taken: at each round the one that lowers the loss most. The prefix with the
+/// lowest loss is kept.
+fn grow(
+    judge: &Judge,
+    candidates: &[&[f32]],
+    among: &[usize],
+    rows: &[u32],
+    n_rounds: usize,
+) -> Vec<usize> {
+    let size = judge.n_rows() * judge.n_classes();
+    let (mut sums, mut trial) = (vec![0.0f32; size], vec![0.0f32; size]);
+    let mut taken = Vec::with_capacity(n_rounds);
+    let (mut lowest, mut best_len) = (f64::INFINITY, 0);
+    for round in 0..n_rounds {
+        let factor = 1.0 / (round + 1) as f32;
+        let mut choice: Option<(usize, f64)> = None;
+        for &i in among {
+            trial.iter_mut().zip(&sums).zip(candidates[i]).for_each(|((t, s), p)| *t = s + p);
+            let loss = judge.loss(&trial, factor, rows);
+            if choice.is_none_or(|(_, least)| loss < least) {
+                choice = Some((i, loss));
+            }
+        }
+        let Some((i, loss)) = choice else { break };
+        sums.iter_mut().zip(candidates[i]).for_each(|(s, p)| *s += p);
+        taken.push(i);
+        if loss < lowest {
+            (lowest, best_len) = (loss, taken.len());
+        }
+    }
+    let mut counts = vec![0; candidates.len()];
+    taken[..best_len].iter().for_each(|&i| counts[i] += 1);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use pitchpipe_table::{Labels, Metric};
+
+    use super::*;
+
+    /// Three learners that are each wrong on another third of the rows.
+    fn complementary() -> (Judge, Vec<Vec<f32>>) {
+        let codes: Vec<u32> = (0..30).map(|i| i % 2).collect();
+        let truth = Labels::from_codes(codes.clone(), 2);
+        let judge = Judge::new(&truth, &[0.5, 0.5], Metric::BalancedError);
+        let learner = |wrong: usize| {
+            let p = |i: usize| if i / 10 == wrong { 0.4 } else { 0.9 };
+            codes
+                .iter()
+                .enumerate()
+                .flat_map(|(i, &c)| if c == 0 { [p(i), 1.0 - p(i)] } else { [1.0 - p(i), p(i)] })
+                .collect()
+        };
+        (judge, (0..3).map(learner).collect())
+    }
+
+    #[test]
+    fn learners_that_err_apart_are_combined() {
+        let (judge, learners) = complementary();
+        let candidates: Vec<&[f32]> = learners.iter().map(Vec::as_slice).collect();
+        let selection = select(&judge, &candidates, &GreedySettings::default());
+        assert_eq!(selection.weights.len(), 3);
+        assert!((selection.weights.iter().map(|w| w.1).sum::<f64>() - 1.0).abs() < 1e-12);
+        let rows: Vec<u32> = (0..30).collect();
+        let alone = loss_of(&judge, &candidates, &[(0, 1.0)], &rows);
+        assert!(selection.loss < 0.05 && alone > 0.3, "{} {alone}", selection.loss);
+    }
+
+    #[test]
+    fn one_candidate_is_the_ensemble() {
+        let (judge, learners) = complementary();
+        let selection = select(&judge, &[&learners[1]], &GreedySettings::default());
+        assert_eq!(selection.weights, [(0, 1.0)]);
+    }
+
+    #[test]
+    fn none_makes_none() {
+        let (judge, _) = complementary();
+        assert!(select(&judge, &[], &GreedySettings::default()).weights.is_empty());
+    }
+}

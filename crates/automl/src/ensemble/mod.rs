@@ -1,0 +1,33 @@
+//! Ensembles: which candidate learners to combine, and with what weights.
+//!
+//! The default is forward selection with replacement on out-of-fold probabilities
+//! (Caruana et al., 2004); the paper's is a majority vote of the five best
+//! (docs/decisions/0060-online.md compares them).
+
+mod greedy;
+mod judge;
+mod vote;
+
+pub(crate) use greedy::{GreedySettings, select};
+pub(crate) use judge::Judge;
+pub(crate) use vote::{VOTERS, majority, vote};
+
+use serde::{Deserialize, Serialize};
+
+/// How base learners are combined into one prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combination {
+    /// The weighted mean of their probabilities.
+    Average,
+    /// Each votes for its own decision; the better-ranked wins a draw (paper, Section "Ensemble").
+    Vote,
+}
+
+/// Candidate learners by position, with weights that sum to one; heaviest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Selection {
+    pub(crate) weights: Vec<(usize, f64)>,
+    /// The loss that was minimised, on the rows it was chosen by.
+    pub(crate) loss: f64,
+}

@@ -1,0 +1,116 @@
+//! A model: an ensemble of fold models, how it decides, the schema it expects, and how it was made.
+
+mod error;
+mod file;
+mod predict;
+
+pub use error::{ModelFileError, PredictError};
+pub use file::FORMAT;
+pub use predict::{Predictions, TablePredictions};
+
+use pitchpipe_learn::{FittedPipeline, Pipeline};
+use pitchpipe_table::{Column, Dataset, Decision, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::ensemble::Combination;
+use crate::online::Report;
+
+/// A model that a search gave: it can always predict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Model {
+    pub(crate) schema: Option<Schema>,
+    pub(crate) columns: Vec<ColumnKind>,
+    pub(crate) n_classes: usize,
+    /// Each class's share of the training rows.
+    pub(crate) priors: Vec<f64>,
+    pub(crate) decision: Decision,
+    pub(crate) combination: Combination,
+    pub(crate) learners: Vec<BaseLearner>,
+    pub(crate) report: Report,
+}
+
+/// What a column of the training table was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ColumnKind {
+    Numeric,
+    Categorical { n_levels: u32 },
+}
+
+/// A candidate learner that the ensemble took: one pipeline, fitted without each fold in turn.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BaseLearner {
+    pub(crate) pipeline: Pipeline,
+    pub(crate) weight: f64,
+    pub(crate) models: Vec<FittedPipeline>,
+}
+
+impl BaseLearner {
+    /// The pipeline, hyperparameters set.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// Its weight in the ensemble; all weights sum to one.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// How many fold models it is the mean of.
+    pub fn n_models(&self) -> usize {
+        self.models.len()
+    }
+}
+
+impl Model {
+    /// How it was made.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The schema that tables are matched to, where it was made from a table.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.schema.as_ref()
+    }
+
+    /// How many classes it tells apart.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// The names of the classes in the order of their codes, where it was made from a table.
+    pub fn class_names(&self) -> Option<&[String]> {
+        Some(&self.schema.as_ref()?.target()?.classes)
+    }
+
+    /// Each class's share of the training rows.
+    pub fn priors(&self) -> &[f64] {
+        &self.priors
+    }
+
+    /// How probabilities become labels.
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// How base learners are combined.
+    pub fn combination(&self) -> Combination {
+        self.combination
+    }
+
+    /// The base learners, heaviest first.
+    pub fn base_learners(&self) -> &[BaseLearner] {
+        &self.learners
+    }
+}
+
+/// What the columns of a dataset are.
+pub(crate) fn kinds_of(dataset: &Dataset) -> Vec<ColumnKind> {
+    dataset.columns().iter().map(kind_of).collect()
+}
+
+fn kind_of(column: &Column) -> ColumnKind {
+    match column {
+        Column::Numeric(_) => ColumnKind::Numeric,
+        Column::Categorical { n_levels, .. } => ColumnKind::Categorical { n_levels: *n_levels },
+    }
+}

@@ -1,0 +1,175 @@
+//! Predictions of a whole model.
+
+use pitchpipe_learn::{FitContext, FitError, Probabilities};
+use pitchpipe_table::{Dataset, Labels, RawTable};
+use rayon::prelude::*;
+
+use super::{BaseLearner, Model, PredictError, kinds_of};
+use crate::ensemble::{Combination, majority};
+
+/// Rows are predicted so many at a time, side by side.
+const ROWS_AT_ONCE: usize = 1 << 13;
+
+/// What a model says about some rows, in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predictions {
+    /// The class of each row, decided for the metric that the model was made for.
+    pub labels: Labels,
+    /// Class probabilities: rows sum to one.
+    pub probabilities: Probabilities,
+}
+
+/// What a model says about a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TablePredictions {
+    /// What it says.
+    pub predictions: Predictions,
+    /// The class of each row where the table has the target; `None` where it is missing or unknown.
+    pub truth: Option<Vec<Option<u32>>>,
+    /// What did not match but did not stand in the way.
+    pub notes: Vec<String>,
+}
+
+impl Model {
+    /// Predicts all rows of a dataset, whose labels are not looked at.
+    pub fn predict(&self, dataset: &Dataset) -> Result<Predictions, PredictError> {
+        self.predict_within(dataset, &FitContext::unhurried())
+    }
+
+    /// Predicts while a deadline or a cancel flag is watched.
+    pub fn predict_within(
+        &self,
+        dataset: &Dataset,
+        ctx: &FitContext,
+    ) -> Result<Predictions, PredictError> {
+        self.check_columns(dataset)?;
+        let rows: Vec<usize> = (0..dataset.n_rows()).collect();
+        let blocks: Vec<Vec<f64>> = rows
+            .par_chunks(ROWS_AT_ONCE)
+            .map(|rows| self.block(dataset, rows, ctx))
+            .collect::<Result<_, FitError>>()?;
+        let values = blocks.concat();
+        let probabilities = Probabilities::from_rows(self.n_classes, values);
+        let most_probable = probabilities.argmax();
+        let labels = match self.combination {
+            Combination::Vote => most_probable,
+            Combination::Average => {
+                self.decision.decide(&most_probable, probabilities.values(), &self.priors)
+            }
+        };
+        Ok(Predictions { labels, probabilities })
+    }
+
+    /// Matches a table to the schema by name and predicts its rows.
+    pub fn predict_table(&self, table: RawTable) -> Result<TablePredictions, PredictError> {
+        let schema = self.schema.as_ref().ok_or(PredictError::NoSchema)?;
+        let applied = schema.apply(table)?;
+        let unknown = Labels::from_codes(vec![0; applied.n_rows], self.n_classes);
+        let dataset = Dataset::new(applied.columns, unknown);
+        let predictions = self.predict(&dataset)?;
+        Ok(TablePredictions { predictions, truth: applied.truth, notes: applied.notes })
+    }
+
+    fn check_columns(&self, dataset: &Dataset) -> Result<(), PredictError> {
+        let (wanted, got) = (&self.columns, kinds_of(dataset));
+        let differs = |at: &usize| wanted.get(*at) != got.get(*at);
+        match (0..wanted.len().max(got.len())).find(differs) {
+            Some(at) => Err(PredictError::OtherColumns { wanted: wanted.len(), at }),
+            None => Ok(()),
+        }
+    }
+
+    fn block(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        ctx: &FitContext,
+    ) -> Result<Vec<f64>, FitError> {
+        match self.combination {
+            Combination::Average => self.averaged(dataset, rows, ctx),
+            Combination::Vote => self.voted(dataset, rows, ctx),
+        }
+    }
+
+    fn averaged(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        ctx: &FitContext,
+    ) -> Result<Vec<f64>, FitError> {
+        let mut sums = vec![0.0; rows.len() * self.n_classes];
+        for learner in &self.learners {
+            learner.add(dataset, rows, &mut sums, ctx)?;
+        }
+        for row in sums.chunks_exact_mut(self.n_classes) {
+            let total: f64 = row.iter().sum();
+            row.iter_mut().for_each(|p| *p /= total);
+        }
+        Ok(sums)
+    }
+
+    /// Shares of the votes; the share of the class that wins a draw is a little larger, so that the most
+    /// probable class is the one voted for.
+    fn voted(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        ctx: &FitContext,
+    ) -> Result<Vec<f64>, FitError> {
+        let votes: Vec<Vec<u32>> = self
+            .learners
+            .iter()
+            .map(|learner| learner.labels(dataset, rows, self.n_classes, ctx))
+            .collect::<Result<_, _>>()?;
+        let mut shares = vec![0.0; rows.len() * self.n_classes];
+        for (i, row) in shares.chunks_exact_mut(self.n_classes).enumerate() {
+            let cast: Vec<u32> = votes.iter().map(|v| v[i]).collect();
+            cast.iter().for_each(|&v| row[v as usize] += 1.0);
+            row[majority(&cast, self.n_classes) as usize] += 1e-6;
+            let total: f64 = row.iter().sum();
+            row.iter_mut().for_each(|p| *p /= total);
+        }
+        Ok(shares)
+    }
+}
+
+impl BaseLearner {
+    /// Adds the weighted mean of its fold models' probabilities.
+    fn add(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        sums: &mut [f64],
+        ctx: &FitContext,
+    ) -> Result<(), FitError> {
+        let weight = self.weight / self.models.len() as f64;
+        for model in &self.models {
+            let prediction = model.predict_rows(dataset, rows, ctx)?;
+            let probabilities = prediction.probabilities.values();
+            sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += weight * p);
+        }
+        Ok(())
+    }
+
+    /// What most of its fold models decide on natively; the most probable class in a draw.
+    fn labels(
+        &self,
+        dataset: &Dataset,
+        rows: &[usize],
+        n_classes: usize,
+        ctx: &FitContext,
+    ) -> Result<Vec<u32>, FitError> {
+        // A vote outweighs any probability, and between equal votes probabilities decide.
+        let mut sums = vec![0.0; rows.len() * n_classes];
+        let small = 0.5 / self.models.len() as f64;
+        for model in &self.models {
+            let prediction = model.predict_rows(dataset, rows, ctx)?;
+            let probabilities = prediction.probabilities.values();
+            sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += small * p);
+            for (row, &label) in prediction.labels.codes().iter().enumerate() {
+                sums[row * n_classes + label as usize] += 1.0;
+            }
+        }
+        Ok(Probabilities::from_rows(n_classes, sums).argmax().codes().to_vec())
+    }
+}

@@ -1,0 +1,95 @@
+//! Why there is no model.
+
+use std::time::Duration;
+
+use pitchpipe_learn::FitError;
+use pitchpipe_surrogate::SurrogateError;
+use thiserror::Error;
+
+/// Why a search gave no model.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AutoMlError {
+    /// The table has too few rows to hold some of them out.
+    #[error("the table has {n_rows} rows with a target, but at least {needed} are needed")]
+    TooFewRows {
+        /// How many there are.
+        n_rows: usize,
+        /// How many are needed.
+        needed: usize,
+    },
+    /// There is nothing to tell apart.
+    #[error("all rows are of one class, so there is nothing to learn")]
+    OneClass,
+    /// There is nothing to learn from.
+    #[error("the table has no column to learn from")]
+    NoFeatures,
+    /// The validation table does not go with the training table.
+    #[error(
+        "the validation table has {got} columns or classes where the training table has {wanted}, or other kinds of them"
+    )]
+    OtherValidation {
+        /// What the training table has.
+        wanted: usize,
+        /// What the validation table has.
+        got: usize,
+    },
+    /// A setting that makes no sense.
+    #[error("{name} is {value}, but must be {wanted}")]
+    Setting {
+        /// Which setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// The time was over before anything had finished.
+    #[error(
+        "no pipeline finished within the time budget of {}",
+        in_words(*budget)
+    )]
+    OutOfTime {
+        /// The budget.
+        budget: Duration,
+        /// How many pipelines were begun.
+        n_started: usize,
+    },
+    /// The caller cancelled the search before anything had finished.
+    #[error("cancelled before any pipeline had finished")]
+    Cancelled,
+    /// Everything that was tried failed.
+    #[error("all {n_failed} pipelines that were tried failed; the first said: {first}")]
+    AllFailed {
+        /// How many failed.
+        n_failed: usize,
+        /// What the first one said.
+        first: FitError,
+    },
+    /// The model is larger than it may be.
+    #[error("the smallest model found takes {bytes} bytes, but the limit is {limit}")]
+    TooLarge {
+        /// What it takes.
+        bytes: u64,
+        /// What it may take.
+        limit: u64,
+    },
+    /// The surrogate lacks what the method needs.
+    #[error("the surrogate holds nothing for the method {method}")]
+    NotInSurrogate {
+        /// The method.
+        method: super::Method,
+    },
+    /// A computation of the surrogate failed.
+    #[error(transparent)]
+    Surrogate(#[from] SurrogateError),
+    /// The engine could not begin.
+    #[error(transparent)]
+    Engine(#[from] FitError),
+}
+
+/// A duration as a person writes it.
+fn in_words(duration: Duration) -> String {
+    let secs = duration.as_secs_f64();
+    if secs.fract() == 0.0 { format!("{secs}s") } else { format!("{secs:.1}s") }
+}

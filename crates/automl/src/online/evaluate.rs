@@ -1,0 +1,39 @@
+//! Running pipelines: the engine, or a script in tests.
+
+use std::time::{Duration, Instant};
+
+use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, Validation};
+use pitchpipe_table::Dataset;
+
+/// What pipelines are run by.
+pub(crate) trait Evaluator {
+    /// Cross-validates pipelines by `deadline`, each within `limit`; `each` is told what became of them.
+    fn evaluate(
+        &mut self,
+        pipelines: &[PipelineId],
+        deadline: Option<Instant>,
+        limit: Option<Duration>,
+        each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
+    ) -> Result<Effort, FitError>;
+}
+
+/// The real thing.
+pub(crate) struct Engine<'a> {
+    pub(crate) dataset: &'a Dataset,
+    pub(crate) options: Validation,
+}
+
+impl Evaluator for Engine<'_> {
+    fn evaluate(
+        &mut self,
+        pipelines: &[PipelineId],
+        deadline: Option<Instant>,
+        limit: Option<Duration>,
+        each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
+    ) -> Result<Effort, FitError> {
+        self.options.deadline = deadline;
+        self.options.pipeline_limit = limit;
+        let all: Vec<_> = pipelines.iter().map(|id| id.pipeline()).collect();
+        self.options.evaluate(self.dataset, &all, |i, outcome| each(pipelines[i], outcome))
+    }
+}

@@ -1,0 +1,22 @@
+//! The online phase: the best ensemble of pipelines that a time budget allows.
+//!
+//! A [`Method`] picks what to run next; the engine of `pitchpipe_learn` cross-validates it under a
+//! deadline; what finished becomes a candidate learner, and an ensemble of candidate learners is ready at any
+//! instant. The models of the folds are kept, so that nothing is refitted at the end.
+
+mod automl;
+mod clock;
+mod drive;
+mod error;
+mod evaluate;
+mod library;
+mod memory;
+mod method;
+mod progress;
+mod report;
+
+pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
+pub use error::AutoMlError;
+pub use method::{Method, UnknownMethod};
+pub use progress::Progress;
+pub use report::{Candidate, Errors, Report, StopReason, TimeSpent};

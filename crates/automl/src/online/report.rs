@@ -1,0 +1,110 @@
+//! What was done to make a model: the leaderboard, and the time it took.
+
+use pitchpipe_learn::{Pipeline, PipelineId};
+use pitchpipe_table::Metric;
+use serde::{Deserialize, Serialize};
+
+use super::Method;
+
+/// How a model was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// How pipelines were chosen.
+    pub method: Method,
+    /// What was optimised.
+    pub metric: Metric,
+    /// The seed of folds and random streams.
+    pub seed: u64,
+    /// The time budget in seconds.
+    pub budget_secs: f64,
+    /// Seconds from the start of the budget to the end of the search.
+    pub elapsed_secs: f64,
+    /// Rows of the training table.
+    pub n_rows: usize,
+    /// Features of the training table.
+    pub n_features: usize,
+    /// Classes of the target.
+    pub n_classes: usize,
+    /// Rows that the base learners were chosen by and fitted on, folds aside.
+    pub n_rows_used: usize,
+    /// Folds of the cross-validation.
+    pub n_folds: usize,
+    /// Pipelines that finished.
+    pub n_evaluated: usize,
+    /// Pipelines that failed.
+    pub n_failed: usize,
+    /// Pipelines that ran out of time.
+    pub n_out_of_time: usize,
+    /// Errors of the ensemble on the rows it was chosen by.
+    pub ensemble: Errors,
+    /// The best candidate learners, best first.
+    pub leaderboard: Vec<Candidate>,
+    /// What time was spent on.
+    pub time_spent: Vec<TimeSpent>,
+    /// Why the search ended.
+    pub stop_reason: StopReason,
+    /// Things the user should know.
+    pub notes: Vec<String>,
+}
+
+/// A candidate learner on the leaderboard.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Its place in the search space.
+    pub id: Option<PipelineId>,
+    /// The pipeline itself.
+    pub pipeline: Pipeline,
+    /// The pipeline in words.
+    pub text: String,
+    /// Its error by the metric that was optimised.
+    pub error: f64,
+    /// Its errors by all metrics.
+    pub errors: Errors,
+    /// CPU seconds that its evaluation took, as if alone.
+    pub secs: f64,
+    /// Rows it was evaluated on.
+    pub n_rows: usize,
+    /// Its weight in the ensemble, zero where it is no base learner.
+    pub weight: f64,
+}
+
+/// Errors by all metrics: lower is better, zero is perfect.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    /// The paper's balanced error rate, under the decision that suits it.
+    pub balanced_error: f64,
+    /// One minus the mean recall.
+    pub balanced_accuracy: f64,
+    /// One minus the share of rows predicted rightly.
+    pub accuracy: f64,
+    /// Log loss.
+    pub log_loss: f64,
+    /// One minus the mean F1.
+    pub macro_f1: f64,
+    /// One minus the area under the ROC curve, where there is one.
+    pub roc_auc: Option<f64>,
+}
+
+/// Seconds spent on one kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimeSpent {
+    /// What on: an estimator's name, `preparation`, `choosing`, `ensemble`, ….
+    pub what: String,
+    /// Seconds; CPU seconds for components, others by the clock.
+    pub secs: f64,
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The time budget was used.
+    TimeBudget,
+    /// As many pipelines were run as were asked for.
+    MaxEvaluations,
+    /// The caller cancelled it.
+    Cancelled,
+    /// There was nothing left that fits the time or is worth running.
+    NothingLeft,
+}
