@@ -1,5 +1,5 @@
 //! The paper's two phases: meta-training ([`offline`]), and the search for an ensemble within a time
-//! budget ([`online`]).
+//! budget ([`online`]), with a [`surrogate`] between them.
 //!
 //! ```
 //! use std::time::Duration;
@@ -19,6 +19,7 @@
 
 pub mod offline;
 pub mod online;
+pub mod surrogate;
 
 mod ensemble;
 mod model;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pitchpipe_automl::offline::OfflineError;
+use pitchpipe_automl::surrogate::SurrogateFileError;
 use pitchpipe_table::{SchemaError, TableError};
 
 /// An error and, where there is one, the next thing to try.
@@ -35,6 +36,12 @@ impl From<TableError> for Failure {
 
 impl From<OfflineError> for Failure {
     fn from(error: OfflineError) -> Self {
+        Self { message: error.to_string(), help: error.help() }
+    }
+}
+
+impl From<SurrogateFileError> for Failure {
+    fn from(error: SurrogateFileError) -> Self {
         Self { message: error.to_string(), help: error.help() }
     }
 }

@@ -14,7 +14,8 @@ use super::corpus::{self, CorpusTable};
 use super::entry::{Entry, Scores, Status};
 use super::error::OfflineError;
 use super::plan::{Scope, batches};
-use super::store::{CONTENT, Facts, Store};
+use super::store::{About, CONTENT, Facts, Store};
+use crate::surrogate::DatasetSize;
 
 /// Results are put on disk at least this often.
 const FLUSH: Duration = Duration::from_secs(15);
@@ -170,6 +171,8 @@ impl Collection {
         tell: &mut (impl FnMut(Event) + Send),
     ) -> Result<(), OfflineError> {
         let content = format!("{:016x}", dataset.content_hash());
+        let about = About { content: Some(content.clone()), size: DatasetSize::of(dataset) };
+        store.describe(name, &about)?;
         let mut damaged = Vec::new();
         let done = store.done(name, &content, &mut damaged)?;
         let mut spent: f64 =

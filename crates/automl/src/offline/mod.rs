@@ -6,29 +6,42 @@ pub mod published;
 mod collect;
 mod entry;
 mod error;
+mod import;
 mod plan;
+mod seen;
 mod shard;
 mod store;
+pub mod train;
 
 pub use collect::{Collection, Event, Summary, WorkItem, estimator_types, search_space_key};
 pub use entry::{Entry, Scores, Status};
 pub use error::OfflineError;
+pub use import::{PUBLISHED, import};
 pub use plan::{Scope, batches};
+pub use seen::Seen;
 pub use shard::Shard;
-pub use store::{CONTENT, Facts, Store};
+pub use store::{About, CONTENT, Facts, SOURCE, Store};
 
+use std::sync::LazyLock;
+
+use pitchpipe_learn::Pipeline;
 use pitchpipe_learn::search_space::PipelineId;
 
-/// The readable settings of a pipeline's five components.
-fn settings_of(pipeline: u32) -> [String; 5] {
-    match PipelineId::new(pipeline as usize).map(PipelineId::pipeline) {
-        Some(pipeline) => [
+/// The readable settings of all pipelines, made once: a store names them millions of times.
+static SETTINGS: LazyLock<Vec<[String; 5]>> = LazyLock::new(|| {
+    let settings = |pipeline: Pipeline| {
+        [
             pipeline.preparation.imputer.to_string(),
             pipeline.preparation.encoder.to_string(),
             pipeline.preparation.scaler.to_string(),
             pipeline.preparation.reducer.to_string(),
             pipeline.estimator.to_string(),
-        ],
-        None => std::array::from_fn(|_| "unknown".to_owned()),
-    }
+        ]
+    };
+    PipelineId::all().map(|id| settings(id.pipeline())).collect()
+});
+
+/// The readable setting of one of a pipeline's five components.
+fn setting_of(pipeline: u32, step: usize) -> &'static str {
+    SETTINGS.get(pipeline as usize).map_or("unknown", |settings| &settings[step])
 }

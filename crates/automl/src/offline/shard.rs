@@ -19,7 +19,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::entry::{Entry, Scores, Status};
 use super::error::OfflineError;
-use super::settings_of;
+use super::setting_of;
 
 /// Entries of one dataset, with the facts that travel with them.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,13 +78,11 @@ impl Shard {
 
     fn to_batch(&self) -> Result<RecordBatch, OfflineError> {
         let n = self.entries.len();
-        let settings: Vec<[String; 5]> =
-            self.entries.iter().map(|e| settings_of(e.pipeline)).collect();
         let mut columns: Vec<ArrayRef> =
             vec![Arc::new(StringArray::from_iter_values((0..n).map(|_| &self.dataset)))];
         for step in 0..5 {
-            columns
-                .push(Arc::new(StringArray::from_iter_values(settings.iter().map(|s| &s[step]))));
+            let settings = self.entries.iter().map(|e| setting_of(e.pipeline, step));
+            columns.push(Arc::new(StringArray::from_iter_values(settings)));
         }
         columns
             .push(Arc::new(UInt32Array::from_iter_values(self.entries.iter().map(|e| e.pipeline))));
@@ -108,7 +106,8 @@ impl Shard {
     }
 
     fn numbers(&self, of: fn(&Scores) -> f32) -> ArrayRef {
-        let values = self.entries.iter().map(|e| e.status.scores().map(of));
+        // A score that was never measured, as in published rows, is no number and is left empty.
+        let values = self.entries.iter().map(|e| e.status.scores().map(of).filter(|v| !v.is_nan()));
         Arc::new(values.collect::<Float32Array>())
     }
 
@@ -166,16 +165,19 @@ impl Shard {
         let (accuracy, log_loss) = (numbers("accuracy")?, numbers("log_loss")?);
         let (auc, macro_f1) = (numbers("auc")?, numbers("macro_f1")?);
         let (runtime, marginal) = (numbers("runtime_s")?, numbers("marginal_s")?);
+        let number = |column: &Float32Array, i: usize| {
+            if column.is_null(i) { f32::NAN } else { column.value(i) }
+        };
         for i in 0..batch.num_rows() {
             let status = match words.value(i) {
                 "finished" => Status::Finished(Scores {
-                    error: error.value(i),
+                    error: number(error, i),
                     fold_errors: fold_row(folds, i)?,
-                    balanced_decision_error: balanced_decision_error.value(i),
-                    accuracy: accuracy.value(i),
-                    log_loss: log_loss.value(i),
-                    auc: auc.value(i),
-                    macro_f1: macro_f1.value(i),
+                    balanced_decision_error: number(balanced_decision_error, i),
+                    accuracy: number(accuracy, i),
+                    log_loss: number(log_loss, i),
+                    auc: number(auc, i),
+                    macro_f1: number(macro_f1, i),
                 }),
                 "out of time" => Status::OutOfTime,
                 "failed" => Status::Failed(reasons.value(i).to_owned()),
@@ -193,7 +195,7 @@ impl Shard {
 }
 
 /// The column `name`, if it is there with the type expected.
-fn column<'a, A: Array + 'static>(
+pub(super) fn column<'a, A: Array + 'static>(
     batch: &'a RecordBatch,
     name: &'static str,
 ) -> Result<&'a A, OfflineError> {

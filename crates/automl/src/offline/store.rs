@@ -4,6 +4,7 @@
 //! store.json                     the facts every entry shares: search space, folds, caps
 //! lock                           held while a collector is at work
 //! shards/DATASET/0007-9f2c….parquet   a batch of entries; the name carries the content's hash
+//! datasets/DATASET.json          the dataset's size and content hash
 //! quarantine/…                   shards whose content does not match their name
 //! ```
 //!
@@ -15,15 +16,28 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::collect::search_space_key;
 use super::entry::Entry;
 use super::error::{OfflineError, at};
+use super::seen::Seen;
 use super::shard::Shard;
+use crate::surrogate::DatasetSize;
 
 pub(crate) const FACTS_FILE: &str = "store.json";
 const LOCK_FILE: &str = "lock";
 const SHARDS: &str = "shards";
+const ABOUT: &str = "datasets";
 const QUARANTINE: &str = "quarantine";
 const TEMPORARY: &str = ".tmp";
+
+/// What is known of a dataset besides its entries.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct About {
+    /// The hash of its content, where it was seen.
+    pub content: Option<String>,
+    /// Its size.
+    pub size: DatasetSize,
+}
 
 /// Facts that all entries of a store share.
 pub type Facts = BTreeMap<String, String>;
@@ -47,7 +61,10 @@ impl Store {
         let lock = take_lock(folder)?;
         let path = folder.join(FACTS_FILE);
         let found = if path.exists() { read_facts(folder)? } else { facts.clone() };
-        for (name, wanted) in facts {
+        // Entries of different engines are kept apart, so a store without a source has to stay so.
+        let source = (SOURCE.to_owned(), "(none)".to_owned());
+        let unsaid = (!facts.contains_key(SOURCE)).then_some((&source.0, &source.1));
+        for (name, wanted) in facts.iter().chain(unsaid) {
             let found = found.get(name).map_or("(none)", String::as_str);
             if found != wanted {
                 return Err(OfflineError::StoreDiffers {
@@ -81,6 +98,20 @@ impl Store {
         &self.facts
     }
 
+    /// Whether its pipelines are those of this program.
+    pub fn check_search_space(&self) -> Result<(), OfflineError> {
+        let (name, wanted) = ("search_space", search_space_key());
+        match self.facts.get(name) {
+            Some(found) if *found == wanted => Ok(()),
+            found => Err(OfflineError::StoreDiffers {
+                path: self.folder.clone(),
+                name: name.to_owned(),
+                found: found.map_or("(none)", String::as_str).to_owned(),
+                wanted,
+            }),
+        }
+    }
+
     /// The datasets that have a folder, by name.
     pub fn datasets(&self) -> Result<Vec<String>, OfflineError> {
         names_in(&self.folder.join(SHARDS))
@@ -104,6 +135,22 @@ impl Store {
         write_whole(&folder.join(format!("{number:04}-{:016x}.parquet", hash(&bytes))), &bytes)
     }
 
+    /// What the finished entries of a dataset came to, without the readable rest: much sooner read.
+    pub fn seen(
+        &self,
+        dataset: &str,
+        damaged: &mut Vec<PathBuf>,
+    ) -> Result<Vec<Seen>, OfflineError> {
+        let mut seen = BTreeMap::new();
+        self.visit(dataset, damaged, |bytes| {
+            for entry in Seen::read(bytes).ok()? {
+                seen.entry(entry.pipeline).or_insert(entry);
+            }
+            Some(())
+        })?;
+        Ok(seen.into_values().collect())
+    }
+
     /// All shards of a dataset. A shard whose content does not match its name, or that cannot be
     /// understood, is moved to the quarantine if the store is open for writing, and named in `damaged`.
     pub fn shards(
@@ -111,23 +158,59 @@ impl Store {
         dataset: &str,
         damaged: &mut Vec<PathBuf>,
     ) -> Result<Vec<Shard>, OfflineError> {
-        let folder = self.folder.join(SHARDS).join(dataset);
         let mut shards = Vec::new();
+        self.visit(dataset, damaged, |bytes| {
+            shards.push(Shard::from_bytes(bytes).ok()?);
+            Some(())
+        })?;
+        Ok(shards)
+    }
+
+    /// Hands the bytes of each shard of a dataset to `take`, which says whether it understood them.
+    fn visit(
+        &self,
+        dataset: &str,
+        damaged: &mut Vec<PathBuf>,
+        mut take: impl FnMut(Vec<u8>) -> Option<()>,
+    ) -> Result<(), OfflineError> {
+        let folder = self.folder.join(SHARDS).join(dataset);
         for name in names_in(&folder)? {
             let path = folder.join(&name);
             if name.ends_with(TEMPORARY) {
                 continue;
             }
             let bytes = fs::read(&path).map_err(at(&path))?;
-            match sound(&name, bytes) {
-                Some(shard) => shards.push(shard),
-                None => {
-                    self.quarantine(dataset, &path)?;
-                    damaged.push(path);
-                }
+            if !is_sound(&name, &bytes) || take(bytes).is_none() {
+                self.quarantine(dataset, &path)?;
+                damaged.push(path);
             }
         }
-        Ok(shards)
+        Ok(())
+    }
+
+    /// Puts down what is known of a dataset besides its entries.
+    pub fn describe(&self, dataset: &str, about: &About) -> Result<(), OfflineError> {
+        let folder = self.folder.join(ABOUT);
+        fs::create_dir_all(&folder).map_err(at(&folder))?;
+        let path = folder.join(format!("{dataset}.json"));
+        let text = serde_json::to_vec(about)
+            .map_err(|source| OfflineError::Facts { path: path.clone(), source })?;
+        if fs::read(&path).is_ok_and(|have| have == text) {
+            return Ok(());
+        }
+        write_whole(&path, &text)
+    }
+
+    /// What is known of a dataset besides its entries, if anything.
+    pub fn about(&self, dataset: &str) -> Result<Option<About>, OfflineError> {
+        let path = self.folder.join(ABOUT).join(format!("{dataset}.json"));
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map(Some)
+                .map_err(|source| OfflineError::Facts { path, source }),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(OfflineError::Io { path, source }),
+        }
     }
 
     /// The entries of a dataset, by pipeline; of two for one pipeline the first counts.
@@ -186,6 +269,9 @@ impl Store {
         Ok(())
     }
 }
+
+/// The fact that says where entries come from that were not collected here.
+pub const SOURCE: &str = "source";
 
 /// The fact that holds a dataset's content hash.
 pub const CONTENT: &str = "dataset_content";
@@ -250,9 +336,11 @@ fn number_of(name: &str) -> Option<u32> {
     name.split('-').next()?.parse().ok()
 }
 
-/// The shard in these bytes, if they are what the file's name promises.
-fn sound(name: &str, bytes: Vec<u8>) -> Option<Shard> {
-    let promised = name.strip_suffix(".parquet")?.split('-').next_back()?;
-    let promised = u64::from_str_radix(promised, 16).ok()?;
-    (hash(&bytes) == promised).then(|| Shard::from_bytes(bytes).ok())?
+/// Whether these bytes are what the file's name promises.
+fn is_sound(name: &str, bytes: &[u8]) -> bool {
+    let promised = || {
+        let digits = name.strip_suffix(".parquet")?.split('-').next_back()?;
+        u64::from_str_radix(digits, 16).ok()
+    };
+    promised() == Some(hash(bytes))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
+use pitchpipe_automl::offline::train::Method;
 
 /// Meta-train: measure pipelines on a corpus of tables.
 #[derive(Debug, ClapArgs)]
@@ -15,6 +16,8 @@ pub(crate) struct MetaArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum MetaCommand {
     Collect(CollectArgs),
+    Import(ImportArgs),
+    Train(TrainArgs),
     Info(InfoArgs),
 }
 
@@ -86,6 +89,89 @@ pub(crate) struct CollectArgs {
     /// Print one JSON object an event instead of progress
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Put the errors and runtimes that the paper's authors published into a store.
+///
+/// Get the file with `pip download oboe==0.2.0 --no-deps`. It holds 551 OpenML datasets (BSD-3-Clause).
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Example:
+  pip download oboe==0.2.0 --no-deps
+  pitchpipe meta import oboe-0.2.0-py3-none-any.whl --store published")]
+pub(crate) struct ImportArgs {
+    /// The wheel oboe-0.2.0-py3-none-any.whl
+    pub(crate) wheel: PathBuf,
+
+    /// The folder of the results; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Train a surrogate from one store or several.
+///
+/// Stores are stacked by pipeline; what was not run is completed. Ranks are chosen by entries held out. Runtimes are
+/// learned from your own runs; where there are published ones only, from those.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pitchpipe meta train --store store --out mine.surrogate
+  pitchpipe meta train --store store --store published --method bayes --out mine.surrogate
+  pitchpipe meta train --store store --without iris --without wine --out honest.surrogate")]
+pub(crate) struct TrainArgs {
+    /// A store to train on; may be given several times
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) store: Vec<PathBuf>,
+
+    /// The surrogate's file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// What to train: matrix (Oboe), tensor (TensorOboe), kernel (KernelOboe), bayes (the default search), all
+    #[arg(long, value_name = "METHOD", default_value = "all", value_parser = method)]
+    pub(crate) method: Methods,
+
+    /// Leave out the dataset of this name; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) without: Vec<String>,
+
+    /// Leave out the datasets that a manifest lists, by their names and their OpenML ids
+    #[arg(long, value_name = "TSV")]
+    pub(crate) without_index: Vec<PathBuf>,
+
+    /// The rank of completions (for kernel, the number of atoms) instead of one chosen by held-out entries
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=2000))]
+    pub(crate) rank: Option<u16>,
+
+    /// What a published dataset counts in the priors, where one of your own counts 1
+    #[arg(long, value_name = "WEIGHT", default_value_t = 1.0, value_parser = share)]
+    pub(crate) published_weight: f64,
+
+    /// Decides which entries are held out
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The methods that one word on the command line stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Methods(pub(crate) Vec<Method>);
+
+fn method(text: &str) -> Result<Methods, String> {
+    if text == "all" {
+        return Ok(Methods(Method::ALL.to_vec()));
+    }
+    let found = Method::ALL.into_iter().find(|m| m.name() == text);
+    found
+        .map(|method| Methods(vec![method]))
+        .ok_or_else(|| "expected matrix, tensor, kernel, bayes or all".to_owned())
 }
 
 /// Say what a store holds: datasets, coverage, time spent.

@@ -2,7 +2,9 @@
 
 mod args;
 mod collect;
+mod import;
 mod info;
+mod train;
 
 pub(crate) use args::MetaArgs;
 use args::MetaCommand;
@@ -13,6 +15,8 @@ use crate::failure::Failure;
 pub(crate) fn run(args: &MetaArgs) -> Result<String, Failure> {
     match &args.command {
         MetaCommand::Collect(args) => collect::run(args),
+        MetaCommand::Import(args) => import::run(args),
         MetaCommand::Info(args) => info::run(args),
+        MetaCommand::Train(args) => train::run(args),
     }
 }

@@ -20,6 +20,7 @@ const NOISE: f64 = 0.1;
 #[serde(from = "Prior", into = "Prior")]
 pub struct RuntimeCorrection {
     prior: Arc<Prior>,
+    bounds_secs: (f64, f64),
 }
 
 impl From<Prior> for RuntimeCorrection {
@@ -68,9 +69,30 @@ impl RuntimeCorrection {
                 residuals[(i, j)] = residual(j).unwrap_or(mean) as f32;
             }
         }
+        Ok(Self { bounds_secs: model.bounds_secs, ..Self::of_residuals(residuals.view())? })
+    }
+
+    /// Learns from the differences between recorded and predicted logarithms of runtimes, datasets x
+    /// pipelines, none of them missing.
+    pub fn of_residuals(residuals: ArrayView2<f32>) -> Result<Self, SurrogateError> {
         let settings = PriorSettings { noise: NOISE, ..PriorSettings::plain(RANK) };
-        let prior = Prior::fit(residuals.view(), Scale::Plain, &settings)?;
-        Ok(Self { prior: Arc::new(prior) })
+        let prior = Prior::fit(residuals, Scale::Plain, &settings)?;
+        Ok(Self::of_prior(Arc::new(prior)))
+    }
+
+    /// A correction from its distribution of log residuals.
+    pub fn of_prior(prior: Arc<Prior>) -> Self {
+        Self { prior, bounds_secs: BOUNDS_SECS }
+    }
+
+    /// The same with corrected runtimes kept within other bounds.
+    pub fn bounded(self, low_secs: f64, high_secs: f64) -> Self {
+        Self { bounds_secs: (low_secs, high_secs.max(low_secs)), ..self }
+    }
+
+    /// The distribution of log residuals.
+    pub fn prior(&self) -> &Arc<Prior> {
+        &self.prior
     }
 
     /// Predictions to be corrected as runs come in.
@@ -84,7 +106,8 @@ impl RuntimeCorrection {
             let value = predicted_secs[at];
             return Err(SurrogateError::NotPositive { what: "predicted runtimes", at, value });
         }
-        Ok(CorrectedRuntimes { posterior: self.prior.posterior(), predicted_secs })
+        let (posterior, bounds_secs) = (self.prior.posterior(), self.bounds_secs);
+        Ok(CorrectedRuntimes { posterior, predicted_secs, bounds_secs })
     }
 }
 
@@ -93,6 +116,7 @@ impl RuntimeCorrection {
 pub struct CorrectedRuntimes {
     posterior: Posterior,
     predicted_secs: Vec<f64>,
+    bounds_secs: (f64, f64),
 }
 
 impl CorrectedRuntimes {
@@ -114,6 +138,6 @@ impl CorrectedRuntimes {
     /// The corrected prediction for one pipeline.
     pub fn secs(&self, pipeline: usize) -> f64 {
         let corrected = self.predicted_secs[pipeline] * self.posterior.mean()[pipeline].exp();
-        corrected.clamp(BOUNDS_SECS.0, BOUNDS_SECS.1)
+        corrected.clamp(self.bounds_secs.0, self.bounds_secs.1)
     }
 }

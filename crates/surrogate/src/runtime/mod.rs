@@ -9,14 +9,14 @@ mod stored;
 
 pub use correction::{CorrectedRuntimes, RuntimeCorrection};
 
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 
 use crate::error::SurrogateError;
 use polynomial::{Terms, fit_ridge, fit_robustly};
 use stored::RuntimeParts;
 
-/// Predictions stay within these bounds: nothing takes less time than starting it, and recorded runs were
-/// cut off at two minutes.
+/// Predictions stay within these bounds where nothing else is said: nothing takes less time than starting
+/// it, and recorded runs were cut off at two minutes.
 const BOUNDS_SECS: (f64, f64) = (0.005, 120.0);
 
 /// Pull towards the family's coefficients, in observations: with many runs it hardly matters, with none
@@ -84,6 +84,16 @@ pub struct RuntimeModel {
     terms: Terms,
     /// One set of coefficients per pipeline.
     coefficients: Vec<Vec<f64>>,
+    bounds_secs: (f64, f64),
+}
+
+/// What the polynomials of a [`RuntimeModel`] share: all of it but the coefficients.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RuntimeTerms {
+    form: RuntimeForm,
+    with_classes: bool,
+    terms: Terms,
+    bounds_secs: (f64, f64),
 }
 
 impl RuntimeModel {
@@ -137,7 +147,46 @@ impl RuntimeModel {
                 .map(|runs| fit_ridge(&rows, runs, &zero, 1e-6))
                 .collect::<Result<_, _>>()?
         };
-        Ok(Self { form, with_classes, terms, coefficients })
+        Ok(Self { form, with_classes, terms, coefficients, bounds_secs: BOUNDS_SECS })
+    }
+
+    /// The same with predictions kept within other bounds.
+    pub fn bounded(self, low_secs: f64, high_secs: f64) -> Self {
+        Self { bounds_secs: (low_secs, high_secs.max(low_secs)), ..self }
+    }
+
+    /// What all polynomials share, and their coefficients, pipelines x terms.
+    pub fn to_parts(&self) -> (RuntimeTerms, Array2<f32>) {
+        let &Self { form, with_classes, bounds_secs, .. } = self;
+        let shared = RuntimeTerms { form, with_classes, terms: self.terms.clone(), bounds_secs };
+        let shape = (self.n_pipelines(), self.terms.len());
+        (shared, Array2::from_shape_fn(shape, |(j, t)| self.coefficients[j][t] as f32))
+    }
+
+    /// Puts a model together from what [`RuntimeModel::to_parts`] took apart.
+    pub fn from_parts(
+        shared: RuntimeTerms,
+        coefficients: ArrayView2<f32>,
+    ) -> Result<Self, SurrogateError> {
+        let RuntimeTerms { form, with_classes, terms, bounds_secs } = shared;
+        let unit = DatasetSize { n_rows: 1.0, n_features: 1.0, n_classes: None };
+        terms.check(form.variables(&unit, with_classes).len())?;
+        if coefficients.ncols() != terms.len() {
+            let (wanted, got) = (terms.len(), coefficients.ncols());
+            return Err(SurrogateError::Size { what: "coefficients of runtimes", wanted, got });
+        }
+        let (low, high) = bounds_secs;
+        if !(low > 0.0 && low <= high && high.is_finite()) {
+            let what = "bounds of runtimes";
+            return Err(SurrogateError::NotPositive { what, at: 0, value: low });
+        }
+        if let Some(at) = coefficients.iter().position(|c| !c.is_finite()) {
+            let (what, value) = ("coefficients of runtimes", f64::NAN);
+            return Err(SurrogateError::NotFinite { what, at, value });
+        }
+        let rows = coefficients.rows().into_iter();
+        let coefficients = rows.map(|r| r.iter().map(|&c| f64::from(c)).collect()).collect();
+        Ok(Self { form, with_classes, terms, coefficients, bounds_secs })
     }
 
     /// How many pipelines it predicts.
@@ -149,7 +198,7 @@ impl RuntimeModel {
     pub fn predict_secs(&self, size: &DatasetSize) -> Result<Vec<f64>, SurrogateError> {
         check_size(0, size)?;
         let row = self.terms.of(&self.form.variables(size, self.with_classes));
-        let (low, high) = BOUNDS_SECS;
+        let (low, high) = self.bounds_secs;
         let predict = |coefficients: &Vec<f64>| {
             let value: f64 = coefficients.iter().zip(&row).map(|(c, x)| c * x).sum();
             // Clamped before the exponential, which could overflow, and after.

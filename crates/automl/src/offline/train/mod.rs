@@ -1,0 +1,317 @@
+//! Training a surrogate from stores (paper, Algorithm "Offline Stage"): completion, embeddings, priors and
+//! the prediction of runtimes.
+
+mod complete;
+mod stack;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ndarray::{Array2, Axis};
+use pitchpipe_learn::impute::Imputer;
+use pitchpipe_learn::search_space::{N_ESTIMATORS, N_PIPELINES, PipelineId};
+use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
+use pitchpipe_surrogate::complete::{HELD_OUT, KernelModel, Kfmc};
+use pitchpipe_surrogate::embedding::energy_rank;
+use pitchpipe_surrogate::{Pca, SurrogateError};
+
+use super::{estimator_types, search_space_key};
+use crate::surrogate::{
+    CompletionFacts, Embedding, ErrorKind, RuntimeAccuracy, Runtimes, Surrogate, TrainedDataset,
+    TrainingFacts, cross_validate_runtimes,
+};
+use complete::{by_matrix, by_tensor, parts_of, tensor_of};
+pub use stack::{Stack, StackRow};
+
+/// The share of the energy that the first rank holds (the paper's rule).
+const INITIAL_ENERGY: f64 = 0.97;
+/// Most rows of an embedding; the online phase adds one to the rank at a time.
+const EMBEDDING_RANK: usize = 24;
+/// Atoms of the kernel model, where nothing else is said.
+const ATOMS: usize = 40;
+/// Passes of the kernel method from a completed tensor: more drift away from it again.
+const KERNEL_PASSES: usize = 2;
+/// Folds in which the prediction of runtimes is judged.
+const RUNTIME_FOLDS: usize = 10;
+
+/// A method of the paper, or ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Oboe: matrix completion and embeddings of 183 estimators behind one preparation.
+    Matrix,
+    /// TensorOboe: Tucker completion and embeddings of all pipelines.
+    Tensor,
+    /// KernelOboe: kernelised completion and codes of all pipelines.
+    Kernel,
+    /// Ours: priors of errors over all pipelines.
+    Bayes,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Matrix, Self::Tensor, Self::Kernel, Self::Bayes];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Matrix => "matrix",
+            Self::Tensor => "tensor",
+            Self::Kernel => "kernel",
+            Self::Bayes => "bayes",
+        }
+    }
+}
+
+/// How to train.
+#[derive(Clone, Debug)]
+pub struct Training {
+    /// What to train.
+    pub methods: Vec<Method>,
+    /// The rank of completions and the number of atoms; chosen by held-out entries where there is none.
+    pub rank: Option<usize>,
+    /// What a published row counts in the priors, where one of our own counts 1.
+    pub published_weight: f64,
+    /// Decides which entries are held out.
+    pub seed: u64,
+}
+
+impl Default for Training {
+    fn default() -> Self {
+        Self { methods: Method::ALL.to_vec(), rank: None, published_weight: 1.0, seed: 0 }
+    }
+}
+
+/// Completed errors of the stacked rows.
+pub struct Completed {
+    /// Under the native decision.
+    pub native: Array2<f32>,
+    /// Under the balanced decision, where any was measured.
+    pub decided: Option<Array2<f32>>,
+    /// How they came about.
+    pub facts: CompletionFacts,
+}
+
+impl Training {
+    /// Trains a surrogate.
+    pub fn run(&self, stack: &Stack) -> Result<Surrogate, SurrogateError> {
+        if stack.rows.len() < 3 {
+            return Err(SurrogateError::Empty {
+                what: "the training set: fewer than three datasets",
+            });
+        }
+        let has = |method| self.methods.contains(&method);
+        let mut facts = self.facts(stack);
+        let oboe = if has(Method::Matrix) { Some(self.slice(stack, &mut facts)?) } else { None };
+        let needs_native = has(Method::Tensor) || has(Method::Kernel);
+        let native = if needs_native {
+            let completed = self.complete(stack, false, Method::Tensor)?;
+            facts.completions.push(completed.facts.clone());
+            Some(completed.native)
+        } else {
+            None
+        };
+        let tensor_oboe = match &native {
+            Some(native) if has(Method::Tensor) => Some(embedding(native, all_pipelines())?),
+            _ => None,
+        };
+        let kernel_oboe = match &native {
+            Some(native) if has(Method::Kernel) => Some(self.kernel(stack, native, &mut facts)?),
+            _ => None,
+        };
+        let (mut priors, mut best) = ((None, None), native.as_ref().map(|e| self.best(stack, e)));
+        if has(Method::Bayes) {
+            let completed = self.complete(stack, stack.has_decided(), Method::Bayes)?;
+            facts.completions.push(completed.facts.clone());
+            best = Some(self.best(stack, completed.decided.as_ref().unwrap_or(&completed.native)));
+            priors.0 = Some(self.prior(stack, &completed.native)?);
+            priors.1 = completed.decided.as_ref().map(|e| self.prior(stack, e)).transpose()?;
+        }
+        let best_on_average = match best {
+            Some(best) => best,
+            None => self.best_of_slice(stack),
+        };
+        let runtimes = runtimes(stack, &mut facts)?;
+        let (native, decided) = (priors.0.map(Arc::new), priors.1.map(Arc::new));
+        Ok(Surrogate {
+            facts,
+            native,
+            decided,
+            oboe,
+            tensor_oboe,
+            kernel_oboe,
+            runtimes,
+            best_on_average,
+        })
+    }
+
+    fn facts(&self, stack: &Stack) -> TrainingFacts {
+        let dataset = |row: &StackRow| TrainedDataset {
+            name: row.name.clone(),
+            content: row.about.as_ref().and_then(|a| a.content.clone()),
+            is_published: row.is_published,
+            n_entries: row.seen.len(),
+        };
+        let n_entries = stack.n_entries();
+        TrainingFacts {
+            search_space: search_space_key(),
+            made_with: format!("pitchpipe {}", env!("CARGO_PKG_VERSION")),
+            datasets: stack.rows.iter().map(dataset).collect(),
+            left_out: stack.left_out.clone(),
+            n_entries,
+            missing_ratio: 1.0 - n_entries as f64 / (stack.rows.len() * N_PIPELINES) as f64,
+            published_weight: self.published_weight,
+            ..TrainingFacts::default()
+        }
+    }
+
+    /// Completes the errors of all rows: the native ones, and with them the decided ones. Rows that were
+    /// published have no decided errors; low rank carries over what the others say of the two.
+    pub fn complete(
+        &self,
+        stack: &Stack,
+        with_decided: bool,
+        method: Method,
+    ) -> Result<Completed, SurrogateError> {
+        let started = Instant::now();
+        let kinds: &[ErrorKind] = if with_decided {
+            &[ErrorKind::Native, ErrorKind::Decided]
+        } else {
+            &[ErrorKind::Native]
+        };
+        let observed = stack.tensor(kinds)?;
+        let (completion, choice) = by_tensor(&observed, self.rank, self.seed)?;
+        let mut parts = parts_of(&completion.values, kinds.len()).into_iter();
+        let native = parts.next().expect("there is one kind at least");
+        let facts = CompletionFacts {
+            method: method.name().to_owned(),
+            ranks: choice.ranks,
+            held_out_error: choice.error,
+            secs: started.elapsed().as_secs_f64(),
+        };
+        Ok(Completed { native, decided: parts.next(), facts })
+    }
+
+    /// The prior of square roots of errors from completed rows, published ones weighted.
+    pub fn prior(&self, stack: &Stack, completed: &Array2<f32>) -> Result<Prior, SurrogateError> {
+        let settings = PriorSettings::for_search(N_ESTIMATORS);
+        PriorRows::new(completed.view(), Scale::Root)?.fit(&self.weights(stack), &settings)
+    }
+
+    fn weights(&self, stack: &Stack) -> Vec<f64> {
+        let has_own = stack.n_own() > 0;
+        let weight = |row: &StackRow| {
+            if row.is_published && has_own { self.published_weight } else { 1.0 }
+        };
+        stack.rows.iter().map(weight).collect()
+    }
+
+    /// The pipeline with the lowest mean error.
+    fn best(&self, stack: &Stack, completed: &Array2<f32>) -> PipelineId {
+        let weights = self.weights(stack);
+        let mean = |j: usize| -> f64 {
+            completed.column(j).iter().zip(&weights).map(|(&e, w)| f64::from(e) * w).sum()
+        };
+        lowest((0..N_PIPELINES).map(mean))
+    }
+
+    /// The same among the pipelines of the slice, by the mean of what was observed.
+    fn best_of_slice(&self, stack: &Stack) -> PipelineId {
+        let (errors, mask) = stack.errors(ErrorKind::Native);
+        let mean = |j: usize| {
+            let seen = errors.column(j).into_iter().zip(mask.column(j)).filter(|(_, seen)| **seen);
+            let (sum, n) = seen.fold((0.0, 0.0), |(s, n), (e, _)| (s + f64::from(*e), n + 1.0));
+            // With few datasets a mean is luck.
+            if 2.0 * n >= stack.rows.len() as f64 { sum / n } else { f64::INFINITY }
+        };
+        lowest((0..N_PIPELINES).map(mean))
+    }
+
+    fn slice(&self, stack: &Stack, facts: &mut TrainingFacts) -> Result<Embedding, SurrogateError> {
+        let started = Instant::now();
+        let pipelines = oboe_pipelines();
+        let columns: Vec<usize> = pipelines.iter().map(|&j| j as usize).collect();
+        let (errors, mask) = stack.errors(ErrorKind::Native);
+        let (errors, mask) = (errors.select(Axis(1), &columns), mask.select(Axis(1), &columns));
+        // A dataset on which nothing of the slice finished has no row in it.
+        let rows: Vec<usize> =
+            (0..mask.nrows()).filter(|&i| mask.row(i).iter().any(|&seen| seen)).collect();
+        let (errors, mask) = (errors.select(Axis(0), &rows), mask.select(Axis(0), &rows));
+        let (completed, rank, error) = by_matrix(&errors, &mask, self.rank, self.seed)?;
+        facts.completions.push(CompletionFacts {
+            method: Method::Matrix.name().to_owned(),
+            ranks: vec![rank],
+            held_out_error: error,
+            secs: started.elapsed().as_secs_f64(),
+        });
+        embedding(&completed, pipelines)
+    }
+
+    fn kernel(
+        &self,
+        stack: &Stack,
+        start: &Array2<f32>,
+        facts: &mut TrainingFacts,
+    ) -> Result<KernelModel<f32>, SurrogateError> {
+        let started = Instant::now();
+        let observed = stack.tensor(&[ErrorKind::Native])?;
+        let atoms = self.rank.unwrap_or(ATOMS).clamp(1, N_PIPELINES);
+        let kfmc = Kfmc { passes: KERNEL_PASSES, seed: self.seed, ..Kfmc::new(atoms) };
+        let filled = |of: &pitchpipe_surrogate::PartialTensor<f32>, fill: &[f32]| -> Vec<f32> {
+            let values = of.values().iter().zip(of.mask()).zip(fill);
+            values.map(|((&v, &seen), &f)| if seen { v } else { f }).collect()
+        };
+        let flat = start.as_standard_layout();
+        let flat = flat.as_slice().expect("standard layout");
+        // Judged from the additive fill, as the start has seen the entries that are held out.
+        let (training, held) = observed.hold_out(HELD_OUT, self.seed);
+        let trial = kfmc.complete(&training)?;
+        let error = observed.relative_error_at(&trial.values, &held);
+        let model = kfmc.complete_from(&observed, filled(&observed, flat))?.model;
+        facts.completions.push(CompletionFacts {
+            method: Method::Kernel.name().to_owned(),
+            ranks: vec![atoms],
+            held_out_error: error,
+            secs: started.elapsed().as_secs_f64(),
+        });
+        Ok(model)
+    }
+}
+
+/// Embeddings of completed errors, datasets x `pipelines`, with the paper's first rank.
+fn embedding(completed: &Array2<f32>, pipelines: Vec<u32>) -> Result<Embedding, SurrogateError> {
+    let rank = EMBEDDING_RANK.min(completed.nrows()).min(completed.ncols());
+    let pca = Pca::fit(completed.view(), rank)?;
+    let y = pca.pipelines.mapv(|v| v as f32);
+    let initial_rank = energy_rank(&pca.singular_values, INITIAL_ENERGY).clamp(1, y.nrows());
+    Ok(Embedding { pipelines, y, initial_rank })
+}
+
+fn runtimes(stack: &Stack, facts: &mut TrainingFacts) -> Result<Runtimes, SurrogateError> {
+    let (are_own, sizes, secs) = stack.runtimes();
+    let folds = RUNTIME_FOLDS.min(sizes.len());
+    facts.runtimes_are_own = are_own;
+    if folds > 1 {
+        let shares = cross_validate_runtimes(&sizes, secs.view(), folds)?;
+        let names = std::iter::once("all").chain(estimator_types());
+        let accuracy = names.zip(shares).map(|(name, (within_2, within_4, n_entries))| {
+            RuntimeAccuracy { estimator_type: name.to_owned(), within_2, within_4, n_entries }
+        });
+        facts.runtime_accuracy = accuracy.collect();
+    }
+    Runtimes::fit(&sizes, secs.view())
+}
+
+/// The slice that every dataset is collected in: one-hot, standardised, mean imputation.
+fn oboe_pipelines() -> Vec<u32> {
+    PipelineId::oboe_slice(Imputer::ALL[1]).map(u32::from).collect()
+}
+
+fn all_pipelines() -> Vec<u32> {
+    (0..N_PIPELINES as u32).collect()
+}
+
+/// The position of the lowest value, the first among equals.
+fn lowest(values: impl Iterator<Item = f64>) -> PipelineId {
+    let best = values.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(j, _)| j);
+    PipelineId::new(best).expect("one of the pipelines")
+}

@@ -1,0 +1,163 @@
+//! Stores stacked by pipeline: one row a dataset, one column a pipeline, and what was not observed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use ndarray::Array2;
+use pitchpipe_learn::search_space::N_PIPELINES;
+use pitchpipe_surrogate::{PartialTensor, SurrogateError};
+use rayon::prelude::*;
+
+use crate::offline::{About, OfflineError, SOURCE, Seen, Store};
+use crate::surrogate::{DatasetSize, ErrorKind};
+
+/// A dataset with fewer finished entries than this says too little of the rest of its row.
+const FEWEST_ENTRIES: usize = 20;
+
+/// A row of the stack.
+#[derive(Clone, Debug)]
+pub struct StackRow {
+    /// The dataset's name in its store.
+    pub name: String,
+    /// Whether its entries were published, by another engine.
+    pub is_published: bool,
+    /// What its store knows of it.
+    pub about: Option<About>,
+    /// Its finished entries, by pipeline.
+    pub seen: Vec<Seen>,
+}
+
+/// Rows of one or more stores.
+#[derive(Clone, Debug, Default)]
+pub struct Stack {
+    /// The rows: our own first, then published ones, each by name.
+    pub rows: Vec<StackRow>,
+    /// Names that were left out because they were asked to be.
+    pub left_out: Vec<String>,
+    /// Names that were left out because too little is known of them.
+    pub too_few: Vec<String>,
+    /// Shards that were damaged and not read.
+    pub damaged: Vec<PathBuf>,
+}
+
+impl Stack {
+    /// Reads all datasets of the stores, those called in `without` left out.
+    ///
+    /// # Errors
+    /// If a store cannot be read, or is of another search space.
+    pub fn read(stores: &[Store], without: &BTreeSet<String>) -> Result<Self, OfflineError> {
+        let mut stack = Self::default();
+        let mut rows: BTreeMap<(bool, String), StackRow> = BTreeMap::new();
+        for store in stores {
+            store.check_search_space()?;
+            let is_published = store.facts().contains_key(SOURCE);
+            let names = store.datasets()?;
+            let (left_out, names): (Vec<_>, Vec<_>) =
+                names.into_iter().partition(|name| without.contains(name));
+            stack.left_out.extend(left_out);
+            let read: Vec<(StackRow, Vec<PathBuf>)> = names
+                .into_par_iter()
+                .map(|name| {
+                    let mut damaged = Vec::new();
+                    let seen = store.seen(&name, &mut damaged)?;
+                    let about = store.about(&name)?;
+                    Ok((StackRow { name, is_published, about, seen }, damaged))
+                })
+                .collect::<Result<_, OfflineError>>()?;
+            for (row, damaged) in read {
+                stack.damaged.extend(damaged);
+                match rows.entry((is_published, row.name.clone())) {
+                    std::collections::btree_map::Entry::Vacant(place) => {
+                        place.insert(row);
+                    }
+                    std::collections::btree_map::Entry::Occupied(mut place) => {
+                        place.get_mut().merge(row);
+                    }
+                }
+            }
+        }
+        for row in rows.into_values() {
+            if row.seen.len() >= FEWEST_ENTRIES {
+                stack.rows.push(row);
+            } else {
+                stack.too_few.push(row.name);
+            }
+        }
+        Ok(stack)
+    }
+
+    /// How many rows are our own; they come first.
+    pub fn n_own(&self) -> usize {
+        self.rows.iter().filter(|r| !r.is_published).count()
+    }
+
+    /// The same with some rows only.
+    pub fn select(&self, keep: impl Fn(&StackRow) -> bool) -> Self {
+        let rows = self.rows.iter().filter(|r| keep(r)).cloned().collect();
+        Self { rows, ..self.clone() }
+    }
+
+    /// Errors of one kind, datasets x pipelines.
+    pub fn errors(&self, kind: ErrorKind) -> (Array2<f32>, Array2<bool>) {
+        let mut values = Array2::zeros((self.rows.len(), N_PIPELINES));
+        let mut mask = Array2::from_elem(values.raw_dim(), false);
+        for (i, row) in self.rows.iter().enumerate() {
+            for seen in &row.seen {
+                let error = match kind {
+                    ErrorKind::Native => Some(seen.error),
+                    ErrorKind::Decided => seen.decided,
+                };
+                if let Some(error) = error {
+                    let at = (i, seen.pipeline as usize);
+                    values[at] = error;
+                    mask[at] = true;
+                }
+            }
+        }
+        (values, mask)
+    }
+
+    /// Errors of one kind as a tensor with a mask: datasets, preparations, estimators. With both kinds, the
+    /// second axis holds the native errors first, then the decided ones.
+    pub fn tensor(&self, kinds: &[ErrorKind]) -> Result<PartialTensor<f32>, SurrogateError> {
+        let parts: Vec<_> = kinds.iter().map(|&kind| self.errors(kind)).collect();
+        super::tensor_of(&parts)
+    }
+
+    /// Whether any decided error was measured.
+    pub fn has_decided(&self) -> bool {
+        self.rows.iter().any(|r| r.seen.iter().any(|s| s.decided.is_some()))
+    }
+
+    /// Sizes and seconds of the rows whose size is known; our own where there are any. Whether they are
+    /// our own comes first.
+    pub fn runtimes(&self) -> (bool, Vec<DatasetSize>, Array2<f32>) {
+        let sized = |published: bool| -> Vec<(&StackRow, DatasetSize)> {
+            let rows = self.rows.iter().filter(|r| r.is_published == published);
+            rows.filter_map(|r| Some((r, r.about.as_ref()?.size))).collect()
+        };
+        let own = sized(false);
+        let are_own = !own.is_empty();
+        let rows = if are_own { own } else { sized(true) };
+        let mut secs = Array2::zeros((rows.len(), N_PIPELINES));
+        for (i, (row, _)) in rows.iter().enumerate() {
+            row.seen.iter().for_each(|s| secs[(i, s.pipeline as usize)] = s.runtime_s);
+        }
+        (are_own, rows.into_iter().map(|(_, size)| size).collect(), secs)
+    }
+
+    /// Finished entries in all.
+    pub fn n_entries(&self) -> usize {
+        self.rows.iter().map(|r| r.seen.len()).sum()
+    }
+}
+
+impl StackRow {
+    /// Takes in entries of the same dataset from another store; of two for one pipeline the first counts.
+    fn merge(&mut self, other: Self) {
+        let have: BTreeSet<u32> = self.seen.iter().map(|s| s.pipeline).collect();
+        self.seen.extend(other.seen.into_iter().filter(|s| !have.contains(&s.pipeline)));
+        self.seen.sort_by_key(|s| s.pipeline);
+        self.about = self.about.take().or(other.about);
+    }
+}

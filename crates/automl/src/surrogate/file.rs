@@ -1,0 +1,296 @@
+//! The file of a surrogate: magic, version, checksum, then a compressed header and its matrices.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pitchpipe_learn::search_space::{N_PIPELINES, PipelineId};
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::bayes::{Prior, Scale};
+use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
+use pitchpipe_surrogate::runtime::{RuntimeModel, RuntimeTerms};
+use serde::{Deserialize, Serialize};
+
+use super::packed::{Form, Header, Packer, Unpacker, damaged};
+use super::{Embedding, Runtimes, Surrogate, TrainingFacts};
+
+const MAGIC: &[u8; 4] = b"ppSU";
+const VERSION: u16 = 1;
+/// The bytes before the compressed part: magic, version, checksum.
+const PREAMBLE: usize = 10;
+/// No surrogate of ours unpacks to more; a file that does is not taken in.
+const MOST_BYTES: u64 = 512 << 20;
+const COMPRESSION: i32 = 19;
+
+/// Factors of priors need not be more exact than this: measurements vary by ten times as much.
+const PRIOR_STEP: f32 = 1e-3;
+/// The same for logarithms of runtimes.
+const RUNTIME_STEP: f32 = 5e-3;
+
+/// What keeps a surrogate from being read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SurrogateFileError {
+    /// The file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The bytes are of something else.
+    #[error("not a surrogate: it does not start like one")]
+    NotASurrogate,
+    /// A later program wrote it.
+    #[error("surrogate format {found}; this pitchpipe reads format {VERSION}")]
+    Version {
+        /// Its format.
+        found: u16,
+    },
+    /// It was cut or changed, or never sound.
+    #[error("damaged surrogate: {what}")]
+    Damaged {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// It was trained for other pipelines than this program has.
+    #[error("this surrogate is of search space {found}, but this pitchpipe has {wanted}")]
+    SearchSpace {
+        /// The key of its search space.
+        found: String,
+        /// Ours.
+        wanted: String,
+    },
+}
+
+impl SurrogateFileError {
+    /// The next thing to try, where there is one.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::NotASurrogate => Some("name a file made by `pitchpipe meta train`".into()),
+            Self::Version { .. } => Some("upgrade pitchpipe".into()),
+            Self::Damaged { .. } | Self::SearchSpace { .. } => {
+                Some("train it again with `pitchpipe meta train`".into())
+            }
+            Self::Io { .. } => None,
+        }
+    }
+}
+
+impl From<SurrogateError> for SurrogateFileError {
+    fn from(error: SurrogateError) -> Self {
+        damaged(&error.to_string())
+    }
+}
+
+/// All but the numbers.
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    facts: TrainingFacts,
+    best_on_average: u32,
+    /// Scales of the priors there are: native, decided.
+    priors: [Option<Scale>; 2],
+    oboe: Option<EmbeddingHead>,
+    tensor_oboe: Option<EmbeddingHead>,
+    kernel: Option<KernelHead>,
+    runtimes: Vec<RuntimeTerms>,
+    matrices: Vec<Header>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct EmbeddingHead {
+    pipelines: Vec<u32>,
+    initial_rank: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KernelHead {
+    width: f64,
+    beta: f64,
+}
+
+impl Surrogate {
+    /// Reads a file that [`Surrogate::write`] made.
+    pub fn read(path: &Path) -> Result<Self, SurrogateFileError> {
+        let io = |source| SurrogateFileError::Io { path: path.to_owned(), source };
+        Self::from_bytes(&fs::read(path).map_err(io)?)
+    }
+
+    /// Writes the surrogate; at no moment is there half a file at `path`.
+    pub fn write(&self, path: &Path) -> Result<(), SurrogateFileError> {
+        let io = |source| SurrogateFileError::Io { path: path.to_owned(), source };
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".tmp");
+        fs::write(&beside, self.to_bytes()).and_then(|()| fs::rename(&beside, path)).map_err(|e| {
+            let _ = fs::remove_file(&beside);
+            io(e)
+        })
+    }
+
+    /// The bytes of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut packer = Packer::default();
+        for prior in [&self.native, &self.decided].into_iter().flatten() {
+            pack_prior(&mut packer, prior, PRIOR_STEP);
+        }
+        for embedding in [&self.oboe, &self.tensor_oboe].into_iter().flatten() {
+            packer.add(embedding.y.view(), Form::Half, 0.0);
+        }
+        let kernel = self.kernel_oboe.as_ref().map(|model| {
+            let KernelParts { atoms, codes, width, beta, row_means } = model.to_parts();
+            packer.add(atoms.view(), Form::Half, 0.0);
+            packer.add(codes.t(), Form::Steps, 0.0);
+            let means: Vec<f32> = row_means.iter().map(|&v| v as f32).collect();
+            packer.add_list(&means, Form::Single);
+            KernelHead { width, beta }
+        });
+        let mut runtimes = Vec::new();
+        for model in &self.runtimes.models {
+            let (terms, coefficients) = model.to_parts();
+            packer.add(coefficients.t(), Form::Half, 0.0);
+            runtimes.push(terms);
+        }
+        pack_prior(&mut packer, self.runtimes.correction.prior(), RUNTIME_STEP);
+        let head = |e: &Embedding| EmbeddingHead {
+            pipelines: e.pipelines.clone(),
+            initial_rank: e.initial_rank as u32,
+        };
+        let contents = Contents {
+            facts: self.facts.clone(),
+            best_on_average: self.best_on_average.into(),
+            priors: [&self.native, &self.decided].map(|p| p.as_ref().map(|p| p.scale())),
+            oboe: self.oboe.as_ref().map(head),
+            tensor_oboe: self.tensor_oboe.as_ref().map(head),
+            kernel,
+            runtimes,
+            matrices: packer.headers,
+        };
+        let mut body = postcard::to_stdvec(&contents).expect("plain data is always written");
+        body.extend(packer.bytes);
+        let compressed = zstd::bulk::compress(&body, COMPRESSION).expect("memory can be written");
+        let mut bytes = Vec::with_capacity(compressed.len() + PREAMBLE);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(crc32fast::hash(&compressed).to_le_bytes());
+        bytes.extend(compressed);
+        bytes
+    }
+
+    /// Reads the bytes of a file; anything cut, changed or of another version is an error.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SurrogateFileError> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(SurrogateFileError::NotASurrogate)?;
+        let too_short = || damaged("it ends too early");
+        let (version, rest) = rest.split_first_chunk().ok_or_else(too_short)?;
+        let found = u16::from_le_bytes(*version);
+        if found != VERSION {
+            return Err(SurrogateFileError::Version { found });
+        }
+        let (checksum, compressed) = rest.split_first_chunk().ok_or_else(too_short)?;
+        if crc32fast::hash(compressed) != u32::from_le_bytes(*checksum) {
+            return Err(damaged("its checksum is wrong"));
+        }
+        let mut body = Vec::new();
+        zstd::stream::read::Decoder::new(compressed)
+            .and_then(|decoder| decoder.take(MOST_BYTES).read_to_end(&mut body))
+            .map_err(|e| damaged(&e.to_string()))?;
+        let (contents, numbers): (Contents, &[u8]) =
+            postcard::take_from_bytes(&body).map_err(|e| damaged(&e.to_string()))?;
+        unpack(contents, numbers)
+    }
+}
+
+fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFileError> {
+    let wanted = crate::offline::search_space_key();
+    if contents.facts.search_space != wanted {
+        let found = contents.facts.search_space;
+        return Err(SurrogateFileError::SearchSpace { found, wanted });
+    }
+    let mut unpacker = Unpacker::new(contents.matrices, numbers);
+    let mut priors = [None, None];
+    for (slot, scale) in priors.iter_mut().zip(contents.priors) {
+        if let Some(scale) = scale {
+            *slot = Some(Arc::new(unpack_prior(&mut unpacker, scale)?));
+        }
+    }
+    let [native, decided] = priors;
+    let mut embedding = |head: Option<EmbeddingHead>| {
+        head.map(|head| unpack_embedding(&mut unpacker, head)).transpose()
+    };
+    let (oboe, tensor_oboe) = (embedding(contents.oboe)?, embedding(contents.tensor_oboe)?);
+    let kernel_oboe = match contents.kernel {
+        None => None,
+        Some(KernelHead { width, beta }) => {
+            let (atoms, codes) = (unpacker.next()?, unpacker.next()?.reversed_axes());
+            let row_means = unpacker.next_list()?.into_iter().map(f64::from).collect();
+            let parts = KernelParts { atoms, codes, width, beta, row_means };
+            let model = KernelModel::from_parts(parts)?;
+            check_count("codes", model.n_pipelines())?;
+            Some(model)
+        }
+    };
+    let mut models = Vec::new();
+    for terms in contents.runtimes {
+        let coefficients = unpacker.next()?.reversed_axes();
+        models.push(RuntimeModel::from_parts(terms, coefficients.view())?);
+    }
+    let correction = unpack_prior(&mut unpacker, Scale::Plain)?;
+    let runtimes = Runtimes::from_parts(models, Arc::new(correction))?;
+    if !unpacker.is_done() {
+        return Err(damaged("it goes on after its end"));
+    }
+    let best = PipelineId::new(contents.best_on_average as usize);
+    let best_on_average = best.ok_or_else(|| damaged("its best pipeline does not exist"))?;
+    let facts = contents.facts;
+    Ok(Surrogate {
+        facts,
+        native,
+        decided,
+        oboe,
+        tensor_oboe,
+        kernel_oboe,
+        runtimes,
+        best_on_average,
+    })
+}
+
+fn pack_prior(packer: &mut Packer, prior: &Prior, step: f32) {
+    let single = |values: &[f64]| values.iter().map(|&v| v as f32).collect::<Vec<f32>>();
+    packer.add_list(&single(prior.mean()), Form::Half);
+    // Variances of noise span decades, of which half precision keeps three digits above 6e-5.
+    let deviations: Vec<f32> = prior.noise().iter().map(|v| v.sqrt() as f32).collect();
+    packer.add_list(&deviations, Form::Half);
+    packer.add(prior.factor().view(), Form::Steps, step);
+}
+
+fn unpack_prior(unpacker: &mut Unpacker, scale: Scale) -> Result<Prior, SurrogateFileError> {
+    let mean: Vec<f64> = unpacker.next_list()?.into_iter().map(f64::from).collect();
+    check_count("a prior", mean.len())?;
+    let noise = unpacker.next_list()?.into_iter().map(|d| f64::from(d).powi(2)).collect();
+    let factor = unpacker.next()?;
+    Ok(Prior::from_parts(scale, mean, factor.view(), noise)?)
+}
+
+fn unpack_embedding(
+    unpacker: &mut Unpacker,
+    head: EmbeddingHead,
+) -> Result<Embedding, SurrogateFileError> {
+    let y = unpacker.next()?;
+    let EmbeddingHead { pipelines, initial_rank } = head;
+    let initial_rank = initial_rank as usize;
+    if y.ncols() != pipelines.len() || !(1..=y.nrows()).contains(&initial_rank) {
+        return Err(damaged("an embedding has the wrong size"));
+    }
+    if pipelines.iter().any(|&j| j as usize >= N_PIPELINES) {
+        return Err(damaged("an embedding speaks of a pipeline that does not exist"));
+    }
+    Ok(Embedding { pipelines, y, initial_rank })
+}
+
+fn check_count(what: &str, found: usize) -> Result<(), SurrogateFileError> {
+    if found == N_PIPELINES {
+        return Ok(());
+    }
+    Err(damaged(&format!("{what} of {found} pipelines instead of {N_PIPELINES}")))
+}

@@ -1,0 +1,145 @@
+//! The file of a surrogate, whole and damaged.
+
+use ndarray::Array2;
+use pitchpipe_learn::search_space::N_PIPELINES;
+use pitchpipe_surrogate::bayes::{Prior, PriorSettings, Scale};
+use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
+
+use super::*;
+
+/// Numbers that vary by both of their coordinates.
+fn wave(i: usize, j: usize) -> f32 {
+    0.3 + 0.1 * ((i * 37 + j % 911) as f32 * 0.37).sin() + 0.05 * (i as f32).cos()
+}
+
+fn example() -> Surrogate {
+    let errors = Array2::from_shape_fn((5, N_PIPELINES), |(i, j)| wave(i, j));
+    let prior =
+        Prior::fit(errors.view(), Scale::Root, &PriorSettings::plain(3)).map(Arc::new).unwrap();
+    let sizes: Vec<DatasetSize> = (1..6)
+        .map(|i| DatasetSize {
+            n_rows: 100 * i,
+            n_features: 3 + i,
+            n_encoded: 5 + 2 * i,
+            n_classes: Some(1 + i),
+        })
+        .collect();
+    let secs = errors.mapv(|e| e * 2.0);
+    let kernel = KernelParts {
+        atoms: Array2::from_shape_fn((2, 5), |(i, j)| wave(i, j)),
+        codes: Array2::from_shape_fn((N_PIPELINES, 2), |(i, j)| wave(j, i)),
+        width: 1.5,
+        beta: 0.01,
+        row_means: vec![0.3; 5],
+    };
+    let embedding = |pipelines: Vec<u32>| Embedding {
+        y: Array2::from_shape_fn((4, pipelines.len()), |(i, j)| wave(i, j)),
+        pipelines,
+        initial_rank: 2,
+    };
+    Surrogate {
+        facts: TrainingFacts {
+            search_space: crate::offline::search_space_key(),
+            ..TrainingFacts::default()
+        },
+        native: Some(Arc::clone(&prior)),
+        decided: Some(prior),
+        oboe: Some(embedding((0..183).collect())),
+        tensor_oboe: Some(embedding((0..N_PIPELINES as u32).collect())),
+        kernel_oboe: Some(KernelModel::from_parts(kernel).unwrap()),
+        runtimes: Runtimes::fit(&sizes, secs.view()).unwrap(),
+        best_on_average: PipelineId::new(21_669).unwrap(),
+    }
+}
+
+#[test]
+fn bytes_give_the_same_surrogate_back_to_the_digits_that_matter() {
+    let ours = example();
+    let read = Surrogate::from_bytes(&ours.to_bytes()).unwrap();
+    assert_eq!(read.facts(), ours.facts());
+    assert_eq!(read.best_on_average(), ours.best_on_average());
+    let (a, b) = (ours.prior(ErrorKind::Decided).unwrap(), read.prior(ErrorKind::Decided).unwrap());
+    let apart =
+        |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(apart(a.mean(), b.mean()) < 5e-4 && apart(a.noise(), b.noise()) < 1e-5);
+    let factors = (a.factor() - b.factor()).iter().fold(0.0_f32, |most, d| most.max(d.abs()));
+    assert!(factors < 2e-3, "{factors}");
+    let size = DatasetSize { n_rows: 250, n_features: 5, n_encoded: 8, n_classes: Some(3) };
+    let (a, b) = (ours.runtimes().predict_secs(&size), read.runtimes().predict_secs(&size));
+    assert!(a.iter().zip(&b).all(|(a, b)| (a / b).ln().abs() < 0.02));
+    let (a, b) = (ours.tensor_oboe().unwrap(), read.tensor_oboe().unwrap());
+    assert_eq!((a.initial_rank, &a.pipelines), (b.initial_rank, &b.pipelines));
+    let observed = [(1_usize, 0.2_f64), (500, 0.4)].into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    let kernel = |s: &Surrogate| {
+        s.kernel_oboe().unwrap().predict_dataset(&observed.0, &observed.1, 0.1).unwrap()
+    };
+    assert!(apart(&kernel(&ours), &kernel(&read)) < 0.01);
+    // A second round changes nothing more.
+    assert_eq!(Surrogate::from_bytes(&read.to_bytes()).unwrap().to_bytes(), read.to_bytes());
+}
+
+#[test]
+fn a_cut_or_changed_file_is_a_typed_error() {
+    let bytes = example().to_bytes();
+    assert!(matches!(Surrogate::from_bytes(b"PK\x03\x04"), Err(SurrogateFileError::NotASurrogate)));
+    let step = (bytes.len() / 97).max(1);
+    for at in (0..bytes.len()).step_by(step).chain(0..12) {
+        assert!(Surrogate::from_bytes(&bytes[..at]).is_err(), "cut at {at}");
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x10;
+        assert!(Surrogate::from_bytes(&changed).is_err(), "byte {at}");
+    }
+    let mut later = bytes;
+    later[4] = 9;
+    let message = Surrogate::from_bytes(&later).unwrap_err().to_string();
+    assert_eq!(message, "surrogate format 9; this pitchpipe reads format 1");
+}
+
+#[test]
+fn lies_within_a_sound_file_are_noticed() {
+    // The checksum guards against accidents, not against someone who writes his own.
+    let altered = |change: fn(&mut Surrogate)| {
+        let mut surrogate = example();
+        change(&mut surrogate);
+        Surrogate::from_bytes(&surrogate.to_bytes()).map(|_| ()).unwrap_err().to_string()
+    };
+    let space = altered(|s| s.facts.search_space = "7-00".to_owned());
+    assert!(space.starts_with("this surrogate is of search space 7-00"), "{space}");
+    let beyond = altered(|s| s.oboe.as_mut().unwrap().pipelines[3] = 1 << 30);
+    assert!(beyond.contains("does not exist"), "{beyond}");
+    let rank = altered(|s| s.oboe.as_mut().unwrap().initial_rank = 0);
+    assert!(rank.contains("wrong size"), "{rank}");
+    let infinite = altered(|s| s.oboe.as_mut().unwrap().y[(0, 0)] = f32::INFINITY);
+    assert!(infinite.contains("not a number"), "{infinite}");
+}
+
+#[test]
+fn bytes_that_ask_for_more_than_there_is_get_nothing() {
+    let frame = |body: &[u8]| {
+        let compressed = zstd::bulk::compress(body, 1).unwrap();
+        let mut bytes = b"ppSU\x01\x00".to_vec();
+        bytes.extend(crc32fast::hash(&compressed).to_le_bytes());
+        bytes.extend(compressed);
+        bytes
+    };
+    // Lengths of all ones, and a body of nothing but zeros that would unpack to a gigabyte.
+    for body in [vec![0xff; 64], vec![0; 1 << 20], Vec::new()] {
+        assert!(Surrogate::from_bytes(&frame(&body)).is_err());
+    }
+}
+
+#[test]
+fn the_embedded_surrogate_speaks_of_all_pipelines() {
+    let surrogate = Surrogate::embedded();
+    for kind in [ErrorKind::Native, ErrorKind::Decided] {
+        assert_eq!(surrogate.prior(kind).map(|p| p.n_pipelines()), Some(N_PIPELINES));
+    }
+    assert_eq!(surrogate.oboe().map(|e| e.pipelines.len()), Some(183));
+    assert_eq!(surrogate.tensor_oboe().map(|e| e.pipelines.len()), Some(N_PIPELINES));
+    assert!(surrogate.kernel_oboe().is_some());
+    let size = DatasetSize { n_rows: 1000, n_features: 20, n_encoded: 20, n_classes: Some(2) };
+    let secs = surrogate.runtimes().predict_secs(&size);
+    assert!(secs.len() == N_PIPELINES && secs.iter().all(|t| t.is_finite() && *t > 0.0));
+    let bytes = include_bytes!("../../data/default.surrogate");
+    assert!(bytes.len() < 8_000_000, "{} bytes", bytes.len());
+}

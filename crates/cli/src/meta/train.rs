@@ -1,0 +1,138 @@
+//! `pitchpipe meta train`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use pitchpipe_automl::offline::Store;
+use pitchpipe_automl::offline::train::{Stack, Training};
+use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
+
+use super::args::TrainArgs;
+use crate::failure::Failure;
+use crate::text::{aligned, counted};
+
+pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
+    let stores: Vec<Store> =
+        args.store.iter().map(|folder| Store::open(folder)).collect::<Result<_, _>>()?;
+    let mut without: BTreeSet<String> = args.without.iter().cloned().collect();
+    for index in &args.without_index {
+        without.extend(names_in(index)?);
+    }
+    let stack = Stack::read(&stores, &without)?;
+    if let Some(unknown) = args.without.iter().find(|name| !stack.left_out.contains(name)) {
+        let message = format!("there is no dataset {unknown:?} to leave out");
+        let help = "`pitchpipe meta info DIR` lists the names".to_owned();
+        return Err(Failure::with_help(message, help));
+    }
+    for path in &stack.damaged {
+        eprintln!("warning: {} is damaged and was not read", path.display());
+    }
+    for name in &stack.too_few {
+        eprintln!("warning: {name} has too few finished entries to train on");
+    }
+    let training = Training {
+        methods: args.method.0.clone(),
+        rank: args.rank.map(usize::from),
+        published_weight: args.published_weight,
+        seed: args.seed,
+    };
+    let surrogate = training.run(&stack).map_err(|e| {
+        let help = "collect more, with `pitchpipe meta collect`".to_owned();
+        Failure::with_help(format!("cannot train: {e}"), help)
+    })?;
+    surrogate.write(&args.out)?;
+    if args.json {
+        let facts = serde_json::to_string(surrogate.facts()).expect("plain data is always written");
+        return Ok(format!("{facts}\n"));
+    }
+    let size = fs::metadata(&args.out).map_or(0, |m| m.len());
+    let written = format!("written to {} ({:.2} MB)\n", args.out.display(), size as f64 / 1e6);
+    Ok(summary(&surrogate) + &written)
+}
+
+/// The datasets that a manifest lists, as they are called in stores: by the file's name, and by the id under
+/// which they were published.
+fn names_in(index: &Path) -> Result<Vec<String>, Failure> {
+    let failure = |what: String| Failure::new(format!("{}: {what}", index.display()));
+    let text = fs::read_to_string(index).map_err(|e| failure(e.to_string()))?;
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
+    let column = |name: &str| header.iter().position(|&h| h == name);
+    let file = column("file").ok_or_else(|| failure("it has no column \"file\"".to_owned()))?;
+    let id = column("openml_id");
+    let mut names = Vec::new();
+    for line in lines {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let name = cells.get(file).and_then(|f| f.split('.').next());
+        names.extend(name.map(str::to_owned));
+        let number = id.and_then(|at| cells.get(at)).filter(|c| !c.is_empty());
+        names.extend(number.map(|c| format!("openml-{c}")));
+    }
+    Ok(names)
+}
+
+/// What a surrogate was trained on and how well it does.
+pub(super) fn summary(surrogate: &Surrogate) -> String {
+    let facts = surrogate.facts();
+    let (own, published) = facts.counts();
+    let mut text = format!(
+        "trained on {} of your own and {} published ones: {} entries, {:.2} % missing\n",
+        counted(own, "dataset"),
+        published,
+        facts.n_entries,
+        100.0 * facts.missing_ratio
+    );
+    if !facts.left_out.is_empty() {
+        text += &format!("left out: {}\n", facts.left_out.join(", "));
+    }
+    text += "\n";
+    text += &completions(facts);
+    for (what, embedding) in [("oboe", surrogate.oboe()), ("tensor-oboe", surrogate.tensor_oboe())]
+    {
+        if let Some(embedding) = embedding {
+            let (first, most) = (embedding.initial_rank, embedding.y.nrows());
+            text += &format!("{what}: first rank {first}, at most {most}\n");
+        }
+    }
+    let best = surrogate.best_on_average();
+    text += &format!("best on average: {} (pipeline {best})\n\n", best.pipeline());
+    text += &accuracy(facts);
+    text
+}
+
+fn completions(facts: &TrainingFacts) -> String {
+    let head = ["completion", "ranks", "held-out error", "seconds"];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    for done in &facts.completions {
+        let ranks: Vec<String> = done.ranks.iter().map(usize::to_string).collect();
+        lines.push(vec![
+            done.method.clone(),
+            ranks.join(" x "),
+            format!("{:.4}", done.held_out_error),
+            format!("{:.1}", done.secs),
+        ]);
+    }
+    aligned(&lines, "", &[2, 3])
+}
+
+fn accuracy(facts: &TrainingFacts) -> String {
+    let from = if facts.runtimes_are_own {
+        "your own runs"
+    } else {
+        "published runs, which another engine made: they say little of this one's"
+    };
+    let mut text = format!("runtimes learned from {from}; predicted for datasets left out:\n");
+    let head = ["estimators", "within factor 2", "within factor 4", "entries"];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    for of in &facts.runtime_accuracy {
+        lines.push(vec![
+            of.estimator_type.clone(),
+            format!("{:.1} %", 100.0 * of.within_2),
+            format!("{:.1} %", 100.0 * of.within_4),
+            of.n_entries.to_string(),
+        ]);
+    }
+    text += &aligned(&lines, "", &[1, 2, 3]);
+    text
+}
