@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ndarray::ArrayView2;
 use pitchpipe_learn::search_space::{N_PIPELINES, PipelineId};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, Scale};
@@ -107,7 +108,7 @@ struct EmbeddingHead {
 
 #[derive(Serialize, Deserialize)]
 struct KernelHead {
-    width: f64,
+    s2: f64,
     beta: f64,
 }
 
@@ -139,12 +140,14 @@ impl Surrogate {
             packer.add(embedding.y.view(), Form::Half, 0.0);
         }
         let kernel = self.kernel_oboe.as_ref().map(|model| {
-            let KernelParts { atoms, codes, width, beta, row_means } = model.to_parts();
-            packer.add(atoms.view(), Form::Half, 0.0);
-            packer.add(codes.t(), Form::Steps, 0.0);
+            let KernelParts { n_datasets, s2, beta, atoms, codes, row_means } =
+                KernelParts::from(model.clone());
+            let n_atoms = atoms.len() / n_datasets;
+            packer.add(rows_of(&atoms, n_datasets), Form::Half, 0.0);
+            packer.add(rows_of(&codes, n_atoms).t(), Form::Steps, 0.0);
             let means: Vec<f32> = row_means.iter().map(|&v| v as f32).collect();
             packer.add_list(&means, Form::Single);
-            KernelHead { width, beta }
+            KernelHead { s2, beta }
         });
         let mut runtimes = Vec::new();
         for model in &self.runtimes.models {
@@ -221,11 +224,17 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
     let (oboe, tensor_oboe) = (embedding(contents.oboe)?, embedding(contents.tensor_oboe)?);
     let kernel_oboe = match contents.kernel {
         None => None,
-        Some(KernelHead { width, beta }) => {
+        Some(KernelHead { s2, beta }) => {
             let (atoms, codes) = (unpacker.next()?, unpacker.next()?.reversed_axes());
-            let row_means = unpacker.next_list()?.into_iter().map(f64::from).collect();
-            let parts = KernelParts { atoms, codes, width, beta, row_means };
-            let model = KernelModel::from_parts(parts)?;
+            let row_means: Vec<f64> = unpacker.next_list()?.into_iter().map(f64::from).collect();
+            let model = KernelModel::try_from(KernelParts {
+                n_datasets: row_means.len(),
+                s2,
+                beta,
+                atoms: atoms.into_iter().collect(),
+                codes: codes.into_iter().collect(),
+                row_means,
+            })?;
             check_count("codes", model.n_pipelines())?;
             Some(model)
         }
@@ -253,6 +262,11 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
         runtimes,
         best_on_average,
     })
+}
+
+/// A row-major matrix of rows this long.
+fn rows_of(values: &[f32], length: usize) -> ArrayView2<'_, f32> {
+    ArrayView2::from_shape((values.len() / length, length), values).expect("whole rows")
 }
 
 fn pack_prior(packer: &mut Packer, prior: &Prior, step: f32) {

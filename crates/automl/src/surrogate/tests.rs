@@ -26,10 +26,11 @@ fn example() -> Surrogate {
         .collect();
     let secs = errors.mapv(|e| e * 2.0);
     let kernel = KernelParts {
-        atoms: Array2::from_shape_fn((2, 5), |(i, j)| wave(i, j)),
-        codes: Array2::from_shape_fn((N_PIPELINES, 2), |(i, j)| wave(j, i)),
-        width: 1.5,
+        n_datasets: 5,
+        s2: 2.25,
         beta: 0.01,
+        atoms: (0..10).map(|at| wave(at / 5, at % 5)).collect(),
+        codes: (0..2 * N_PIPELINES).map(|at| wave(at % 2, at / 2)).collect(),
         row_means: vec![0.3; 5],
     };
     let embedding = |pipelines: Vec<u32>| Embedding {
@@ -46,7 +47,7 @@ fn example() -> Surrogate {
         decided: Some(prior),
         oboe: Some(embedding((0..183).collect())),
         tensor_oboe: Some(embedding((0..N_PIPELINES as u32).collect())),
-        kernel_oboe: Some(KernelModel::from_parts(kernel).unwrap()),
+        kernel_oboe: Some(KernelModel::try_from(kernel).unwrap()),
         runtimes: Runtimes::fit(&sizes, secs.view()).unwrap(),
         best_on_average: PipelineId::new(21_669).unwrap(),
     }

@@ -13,7 +13,6 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use ndarray::Array2;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -168,21 +167,6 @@ pub struct KfmcCompletion<T> {
     pub model: KernelModel<T>,
 }
 
-/// A kernel model taken apart.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KernelParts<T> {
-    /// The dictionary: atoms x datasets.
-    pub atoms: Array2<T>,
-    /// One code per pipeline: pipelines x atoms.
-    pub codes: Array2<T>,
-    /// Width of the kernel.
-    pub width: f64,
-    /// Weight of the codes' norm.
-    pub beta: f64,
-    /// Mean of each dataset's completed errors.
-    pub row_means: Vec<f64>,
-}
-
 /// Dictionary and codes, with which new rows and new columns are predicted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "KernelParts<T>", into = "KernelParts<T>")]
@@ -218,51 +202,6 @@ impl<T: Scalar> KernelModel<T> {
             row_means.iter_mut().zip(column).for_each(|(mean, v)| *mean += v.wide() / n as f64);
         }
         Ok(Self { dictionary, beta, codes, row_means })
-    }
-
-    /// Puts a model together from what the accessors of another say.
-    pub fn from_parts(parts: KernelParts<T>) -> Result<Self, SurrogateError> {
-        let KernelParts { atoms, codes, width, beta, row_means } = parts;
-        let (r, m) = atoms.dim();
-        if r == 0 || m == 0 || codes.is_empty() {
-            return Err(SurrogateError::Empty { what: "a kernel model" });
-        }
-        for (what, wanted, got) in [
-            ("codes of a kernel model", r, codes.ncols()),
-            ("row means of a kernel model", m, row_means.len()),
-        ] {
-            if wanted != got {
-                return Err(SurrogateError::Size { what, wanted, got });
-            }
-        }
-        for (name, value) in [("kernel width", width), ("beta", beta)] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(SurrogateError::Setting { name, value, wanted: "positive and finite" });
-            }
-        }
-        let numbers = atoms.iter().chain(&codes).map(|v| v.wide()).chain(row_means.iter().copied());
-        if let Some((at, value)) = numbers.enumerate().find(|(_, v)| !v.is_finite()) {
-            return Err(SurrogateError::NotFinite { what: "a kernel model", at, value });
-        }
-        let flat = |a: Array2<T>| a.as_standard_layout().iter().copied().collect::<Vec<T>>();
-        let dictionary = Dictionary::new(m, width * width, flat(atoms));
-        Ok(Self { dictionary, beta, codes: flat(codes), row_means })
-    }
-
-    /// Dictionary, codes and settings, to be written down.
-    pub fn to_parts(&self) -> KernelParts<T> {
-        let Dictionary { m, r, s2, atoms, .. } = &self.dictionary;
-        let matrix = |values: &[T], width: usize| {
-            Array2::from_shape_vec((values.len() / width, width), values.to_vec())
-                .expect("the counts agree")
-        };
-        KernelParts {
-            atoms: matrix(atoms, *m),
-            codes: matrix(&self.codes, *r),
-            width: s2.sqrt(),
-            beta: self.beta,
-            row_means: self.row_means.clone(),
-        }
     }
 
     /// Puts the code of a new pipeline ([`KernelModel::predict_pipeline`]) behind those of the others.

@@ -26,7 +26,7 @@ pub struct RuntimeCorrection {
 impl From<Prior> for RuntimeCorrection {
     /// From a prior over logarithms of measured over predicted seconds.
     fn from(prior: Prior) -> Self {
-        Self { prior: Arc::new(prior) }
+        Self::of_prior(Arc::new(prior))
     }
 }
 

@@ -169,24 +169,9 @@ impl RuntimeModel {
         coefficients: ArrayView2<f32>,
     ) -> Result<Self, SurrogateError> {
         let RuntimeTerms { form, with_classes, terms, bounds_secs } = shared;
-        let unit = DatasetSize { n_rows: 1.0, n_features: 1.0, n_classes: None };
-        terms.check(form.variables(&unit, with_classes).len())?;
-        if coefficients.ncols() != terms.len() {
-            let (wanted, got) = (terms.len(), coefficients.ncols());
-            return Err(SurrogateError::Size { what: "coefficients of runtimes", wanted, got });
-        }
-        let (low, high) = bounds_secs;
-        if !(low > 0.0 && low <= high && high.is_finite()) {
-            let what = "bounds of runtimes";
-            return Err(SurrogateError::NotPositive { what, at: 0, value: low });
-        }
-        if let Some(at) = coefficients.iter().position(|c| !c.is_finite()) {
-            let (what, value) = ("coefficients of runtimes", f64::NAN);
-            return Err(SurrogateError::NotFinite { what, at, value });
-        }
         let rows = coefficients.rows().into_iter();
         let coefficients = rows.map(|r| r.iter().map(|&c| f64::from(c)).collect()).collect();
-        Ok(Self { form, with_classes, terms, coefficients, bounds_secs })
+        Self::try_from(RuntimeParts { form, with_classes, terms, coefficients, bounds_secs })
     }
 
     /// How many pipelines it predicts.

@@ -81,25 +81,6 @@ impl Terms {
         self.products.len()
     }
 
-    /// Whether terms read from elsewhere hang together and speak of `n_variables` variables.
-    pub(super) fn check(&self, n_variables: usize) -> Result<(), SurrogateError> {
-        let what = "terms of runtimes";
-        for got in [self.shift.len(), self.scale.len()] {
-            if got != self.len() {
-                return Err(SurrogateError::Size { what, wanted: self.len(), got });
-            }
-        }
-        if let Some(&index) = self.products.iter().flatten().find(|&&v| v >= n_variables) {
-            return Err(SurrogateError::OutOfRange { what, index, size: n_variables });
-        }
-        // A scale may be infinite: its term never varied and stays at zero.
-        let fine = |t: usize| self.shift[t].is_finite() && self.scale[t] > 0.0;
-        match (0..self.len()).find(|&t| !fine(t)) {
-            Some(at) => Err(SurrogateError::NotFinite { what, at, value: self.shift[at] }),
-            None => Ok(()),
-        }
-    }
-
     /// The terms at some values of the variables.
     pub(super) fn of(&self, variables: &[f64]) -> Vec<f64> {
         let term = |product: &Vec<usize>| product.iter().map(|&v| variables[v]).product::<f64>();

@@ -9,16 +9,17 @@ use crate::SurrogateError;
 /// The parts of a [`RuntimeModel`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RuntimeParts {
-    form: RuntimeForm,
-    with_classes: bool,
-    terms: Terms,
-    coefficients: Vec<Vec<f64>>,
+    pub(super) form: RuntimeForm,
+    pub(super) with_classes: bool,
+    pub(super) terms: Terms,
+    pub(super) coefficients: Vec<Vec<f64>>,
+    pub(super) bounds_secs: (f64, f64),
 }
 
 impl From<RuntimeModel> for RuntimeParts {
     fn from(model: RuntimeModel) -> Self {
-        let RuntimeModel { form, with_classes, terms, coefficients } = model;
-        Self { form, with_classes, terms, coefficients }
+        let RuntimeModel { form, with_classes, terms, coefficients, bounds_secs } = model;
+        Self { form, with_classes, terms, coefficients, bounds_secs }
     }
 }
 
@@ -26,11 +27,16 @@ impl TryFrom<RuntimeParts> for RuntimeModel {
     type Error = SurrogateError;
 
     fn try_from(parts: RuntimeParts) -> Result<Self, SurrogateError> {
-        let RuntimeParts { form, with_classes, terms, coefficients } = parts;
+        let RuntimeParts { form, with_classes, terms, coefficients, bounds_secs } = parts;
         if coefficients.is_empty() {
             return Err(SurrogateError::Empty { what: "runtime model" });
         }
         terms.check(form.n_variables(with_classes))?;
+        let (low, high) = bounds_secs;
+        if !(low > 0.0 && low <= high && high.is_finite()) {
+            let what = "bounds of runtimes";
+            return Err(SurrogateError::NotPositive { what, at: 0, value: low });
+        }
         let wanted = terms.len();
         for (at, own) in coefficients.iter().enumerate() {
             if own.len() != wanted {
@@ -41,6 +47,6 @@ impl TryFrom<RuntimeParts> for RuntimeModel {
                 return Err(SurrogateError::NotFinite { what: "runtime coefficients", at, value });
             }
         }
-        Ok(Self { form, with_classes, terms, coefficients })
+        Ok(Self { form, with_classes, terms, coefficients, bounds_secs })
     }
 }
