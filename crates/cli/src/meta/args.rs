@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand};
 use pitchpipe_automl::offline::train::Method;
 
+use crate::values::duration;
+
 /// Meta-train: measure pipelines on a corpus of tables.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct MetaArgs {
@@ -185,24 +187,6 @@ pub(crate) struct InfoArgs {
     pub(crate) json: bool,
 }
 
-/// `90s`, `1.5m`, `2h`, `500ms`; a bare number is seconds.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 1e-3,
-        "s" | "" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        other => return Err(format!("unknown unit {other:?}; say ms, s, m or h")),
-    };
-    match digits.parse::<f64>() {
-        Ok(number) if number > 0.0 && number * unit < 1e9 => {
-            Ok(Duration::from_secs_f64(number * unit))
-        }
-        _ => Err("expected a time such as 30s, 5m or 1h".to_owned()),
-    }
-}
-
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -222,16 +206,6 @@ fn prefix(text: &str) -> Result<[usize; 4], String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(duration("2"), Ok(Duration::from_secs(2)));
-        assert!(duration("").is_err() && duration("-1s").is_err() && duration("5 days").is_err());
-        assert!(duration("1e300h").is_err() && duration("nans").is_err());
-    }
 
     #[test]
     fn prefixes_are_four_positions() {

@@ -1,10 +1,43 @@
 //! Which cells of a text format stand for a missing value.
 
+use serde::{Deserialize, Serialize};
+
 use super::ReadOptions;
 use crate::{Cells, RawTable};
 
 /// What stands for a missing value in CSV when the user says nothing, besides the empty cell.
 pub const DEFAULT_MISSING: [&str; 5] = ["NA", "NaN", "null", "None", "?"];
+
+/// What a user said about cells that stand for missing values, kept with a model so that later tables are
+/// read in the same way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingCells {
+    /// The tokens instead of the format's own, where the user gave some.
+    pub instead: Option<Vec<String>>,
+    /// Tokens besides those.
+    pub also: Vec<String>,
+}
+
+impl MissingCells {
+    /// What the options of a reader say.
+    pub fn of(options: &ReadOptions) -> Self {
+        Self { instead: options.missing.clone(), also: options.also_missing.clone() }
+    }
+
+    /// Adds what was said then to what is said now.
+    pub fn add_to(&self, options: &mut ReadOptions) {
+        options.missing = options.missing.take().or_else(|| self.instead.clone());
+        options.also_missing.extend(self.also.iter().cloned());
+    }
+
+    /// The tokens in a CSV file.
+    pub fn tokens(&self) -> Vec<String> {
+        let usual = || DEFAULT_MISSING.map(str::to_owned).to_vec();
+        let mut tokens = self.instead.clone().unwrap_or_else(usual);
+        tokens.extend(self.also.iter().cloned());
+        tokens
+    }
+}
 
 /// The tokens in force. Spaces around a token do not count, and an empty cell is always missing.
 pub(super) struct MissingTokens {

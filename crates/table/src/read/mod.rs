@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub use cancel::CancelCheck;
 pub(crate) use date::parse as parse_instant;
 pub use format::Format;
-pub use missing::DEFAULT_MISSING;
+pub use missing::{DEFAULT_MISSING, MissingCells};
 
 use crate::{RawTable, TableError};
 

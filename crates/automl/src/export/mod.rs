@@ -1,0 +1,249 @@
+//! An ensemble as a scikit-learn script: something to read, to run and to carry on from without us.
+//!
+//! The script holds each base learner as a `make_pipeline(...)` with the same hyperparameters, its weight,
+//! the columns as they are understood and the rule that decides. It fits each pipeline once on all rows of a
+//! table, where we keep the models of the folds; so it agrees with the model in all but a few close cases.
+
+mod components;
+mod imports;
+
+use std::fmt::Write;
+
+use pitchpipe_learn::Pipeline;
+use pitchpipe_learn::encode::Encoder;
+use pitchpipe_table::{Decision, Kind, Schema};
+
+use crate::{Combination, Model};
+use components::{estimator, imputer, reducer, scaler};
+use imports::Imports;
+
+/// What a script is made of.
+#[derive(Clone, Debug)]
+pub struct Script<'a> {
+    /// The columns and the classes.
+    pub schema: &'a Schema,
+    /// The base learners, each with its weight.
+    pub learners: &'a [(f64, Pipeline)],
+    /// How a row's class is decided.
+    pub rule: Rule,
+    /// The cells that stand for a missing value.
+    pub missing: &'a [String],
+    /// The seed of the estimators that draw random numbers.
+    pub seed: u64,
+}
+
+/// How the answers of the base learners become one class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Each base learner has as many votes as its weight.
+    MajorityVote,
+    /// The class with the largest mean probability.
+    MostProbable,
+    /// The class with the largest mean probability divided by its share of the training rows.
+    BalancedAccuracy,
+    /// The class with the largest (p - share) / (share (1 - share)).
+    BalancedError,
+}
+
+/// Why there is no script.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The model was fitted on a dataset without column names.
+    #[error("the model knows no column names, so a script could not read a table for it")]
+    NoColumnNames,
+}
+
+const COLUMNS: &str = include_str!("columns.py");
+const SOFT_DECISIONS: &str = include_str!("soft_decisions.py");
+const MAIN: &str = include_str!("main.py");
+
+/// The script of a model.
+pub fn script_of(model: &Model) -> Result<String, ExportError> {
+    let schema = model.schema().ok_or(ExportError::NoColumnNames)?;
+    let learners: Vec<(f64, Pipeline)> =
+        model.base_learners().iter().map(|l| (l.weight(), l.pipeline().clone())).collect();
+    let rule = match (model.combination(), model.decision()) {
+        (Combination::Vote, _) => Rule::MajorityVote,
+        (Combination::Average, Decision::Native | Decision::Accuracy) => Rule::MostProbable,
+        (Combination::Average, Decision::BalancedAccuracy) => Rule::BalancedAccuracy,
+        (Combination::Average, Decision::BalancedError) => Rule::BalancedError,
+    };
+    let (missing, seed) = (model.missing_cells().tokens(), model.report().seed);
+    Script { schema, learners: &learners, rule, missing: &missing, seed }.text()
+}
+
+impl Script<'_> {
+    /// The text of the script.
+    pub fn text(&self) -> Result<String, ExportError> {
+        let target = self.schema.target().ok_or(ExportError::NoColumnNames)?;
+        let mut imports = Imports::new();
+        let pipelines = self.pipelines(&mut imports);
+        let mut text = self.opening(&target.name);
+        text += &imports.text();
+        text += &self.constants(&target.name, &target.classes);
+        if imports.needs_soft_decisions {
+            text += SOFT_DECISIONS;
+        }
+        text += &pipelines;
+        text += COLUMNS;
+        text += &self.rule();
+        text += MAIN;
+        Ok(text)
+    }
+
+    fn opening(&self, target: &str) -> String {
+        let n = self.learners.len();
+        let pipelines = if n == 1 { "one pipeline".to_owned() } else { format!("{n} pipelines") };
+        format!(
+            r#"#!/usr/bin/env python3
+"""What pitchpipe found to predict {}: {pipelines}, as a scikit-learn script.
+
+    python THIS_SCRIPT TRAINING_TABLE NEW_TABLE > predictions.csv
+
+fits the pipelines on the first table (CSV, TSV or Parquet) and predicts the rows of the second. It asks for
+scikit-learn 1.2 or newer and pandas; install pitchpipe for the model itself, which needs neither.
+"""
+
+"#,
+            docstring_word(target)
+        )
+    }
+
+    fn constants(&self, target: &str, classes: &[String]) -> String {
+        let mut text = format!("TARGET = {}\nCLASSES = {}\n\n", literal(target), list(classes));
+        text += "# What each column is: a number, categories in the order of their codes, or a date by its parts.\n";
+        text += "COLUMNS = {\n";
+        for input in self.schema.inputs() {
+            let kind = match &input.kind {
+                Kind::Numeric => "\"number\"".to_owned(),
+                Kind::Categorical(levels) => list(levels.names()),
+                Kind::Date(parts) => {
+                    let parts: Vec<String> = parts.iter().map(|p| literal(p.name())).collect();
+                    format!("({},)", parts.join(", "))
+                }
+            };
+            writeln!(text, "    {}: {kind},", literal(&input.name)).expect("a string takes it");
+        }
+        text += "}\n";
+        let positions: Vec<String> =
+            self.categorical_positions().iter().map(usize::to_string).collect();
+        text += &format!("CATEGORICAL = [{}]\n", positions.join(", "));
+        text += &format!("MISSING = {}\n\n\n", list(self.missing));
+        text
+    }
+
+    /// Where the codes of categories stand among the features.
+    fn categorical_positions(&self) -> Vec<usize> {
+        let (mut positions, mut next) = (Vec::new(), 0);
+        for input in self.schema.inputs() {
+            match &input.kind {
+                Kind::Categorical(_) => positions.push(next),
+                Kind::Numeric | Kind::Date(_) => (),
+            }
+            next += match &input.kind {
+                Kind::Date(parts) => parts.len(),
+                Kind::Numeric | Kind::Categorical(_) => 1,
+            };
+        }
+        positions
+    }
+
+    fn pipelines(&self, imports: &mut Imports) -> String {
+        imports.add("sklearn.pipeline", "make_pipeline");
+        let n_features = self.schema.feature_names().len();
+        let n_classes = self.schema.target().map_or(0, |target| target.classes.len());
+        let has_categories = !self.categorical_positions().is_empty();
+        let mut text = String::new();
+        if has_categories {
+            text += &helpers(self.learners, imports);
+        }
+        text += "# Each pipeline with its weight.\nPIPELINES = [\n";
+        for (weight, pipeline) in self.learners {
+            let steps = &pipeline.preparation;
+            let encoder = match steps.encoder {
+                _ if !has_categories => None,
+                Encoder::OneHot => Some("one_hot()".to_owned()),
+                Encoder::None => None,
+            };
+            let first = (has_categories && steps.encoder == Encoder::None)
+                .then(|| "FunctionTransformer(unseen_is_missing)".to_owned());
+            let steps = [
+                first,
+                Some(imputer(steps.imputer, imports)),
+                encoder,
+                scaler(steps.scaler, imports),
+                reducer(steps.reducer, n_features, imports),
+                Some(estimator(&pipeline.estimator, n_classes, self.seed, imports)),
+            ];
+            writeln!(text, "    # {pipeline}\n    ({weight:?}, make_pipeline(").expect("it fits");
+            for step in steps.into_iter().flatten() {
+                writeln!(text, "        {step},").expect("a string takes it");
+            }
+            text += "    )),\n";
+        }
+        text + "]\n\n\n"
+    }
+
+    fn rule(&self) -> String {
+        let (why, body) = match self.rule {
+            Rule::MajorityVote => ("The class with the most votes.", "votes"),
+            Rule::MostProbable => ("The most probable class.", "votes"),
+            Rule::BalancedAccuracy => (
+                "The class that is most probable next to its share: best for the mean recall.",
+                "votes / shares",
+            ),
+            Rule::BalancedError => (
+                "The class that gains most over its share: best for the balanced error rate.",
+                "(votes - shares) / (shares * (1 - shares))",
+            ),
+        };
+        let answers = match self.rule {
+            Rule::MajorityVote => {
+                "np.eye(len(model.classes_))[np.searchsorted(model.classes_, model.predict(x))]"
+            }
+            _ => "model.predict_proba(x)",
+        };
+        format!(
+            "def answers(model, x):\n    return {answers}\n\n\n\
+             def decide(votes, shares):\n    \"\"\"{why}\"\"\"\n    return np.argmax({body}, axis=1)\n\n\n"
+        )
+    }
+}
+
+/// The functions that pipelines with categories refer to.
+fn helpers(learners: &[(f64, Pipeline)], imports: &mut Imports) -> String {
+    let mut text = String::new();
+    if learners.iter().any(|(_, p)| p.preparation.encoder == Encoder::OneHot) {
+        imports.add("sklearn.compose", "make_column_transformer");
+        imports.add("sklearn.preprocessing", "OneHotEncoder");
+        text += "def one_hot():\n    \"\"\"A column for each category; all of them zero for one never met.\"\"\"\n    \
+                 encoder = OneHotEncoder(handle_unknown=\"ignore\", sparse_output=False)\n    \
+                 return make_column_transformer((encoder, CATEGORICAL), remainder=\"passthrough\")\n\n\n";
+    }
+    if learners.iter().any(|(_, p)| p.preparation.encoder == Encoder::None) {
+        imports.add("sklearn.preprocessing", "FunctionTransformer");
+        text += "def unseen_is_missing(x):\n    \"\"\"Here codes are numbers, and a category never met has none.\"\"\"\n    \
+                 x = x.copy()\n    x[:, CATEGORICAL] = np.where(x[:, CATEGORICAL] < 0, np.nan, x[:, CATEGORICAL])\n    \
+                 return x\n\n\n";
+    }
+    text
+}
+
+/// A Python string: JSON's are.
+fn literal(text: &str) -> String {
+    serde_json::to_string(text).expect("text can always be quoted")
+}
+
+fn list(texts: &[String]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| literal(text)).collect();
+    format!("[{}]", quoted.join(", "))
+}
+
+/// A name inside a docstring, which a quote or a backslash of its own must not end.
+fn docstring_word(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || matches!(c, '"' | '\\') { '_' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+use pitchpipe_learn::PipelineId;
+use pitchpipe_table::{CancelCheck, Dataset, ReadOptions, SchemaOptions, Source, read};
+
+use super::*;
+
+const TABLE: &str = "size,colour,day,kind\n1,red,2024-01-01,a\n2,blue,2024-02-01,b\n\
+                     3,red,2024-03-02,a\n4,blue,2025-01-01,\"b \"\"c\"\"\"\n5,green,2024-01-05,a\n";
+
+fn schema(text: &str) -> std::sync::Arc<Schema> {
+    let source = Source::Bytes { name: "t.csv".into(), bytes: text.as_bytes().to_vec() };
+    let table = read(&source, &ReadOptions::default(), &CancelCheck::never()).unwrap();
+    let options = SchemaOptions { target: Some("kind".into()), ..SchemaOptions::default() };
+    let (dataset, _) = Dataset::from_table(table, &options).unwrap();
+    dataset.schema().unwrap().clone()
+}
+
+fn script(learners: &[(f64, Pipeline)], rule: Rule) -> String {
+    let schema = schema(TABLE);
+    Script { schema: &schema, learners, rule, missing: &["NA".to_owned()], seed: 7 }.text().unwrap()
+}
+
+fn pipeline(positions: [usize; 5]) -> Pipeline {
+    PipelineId::from_positions(positions).unwrap().pipeline()
+}
+
+#[test]
+fn a_pipeline_is_written_step_by_step() {
+    let text = script(&[(0.75, pipeline([1, 0, 0, 4, 75]))], Rule::BalancedError);
+    let expected = "    (0.75, make_pipeline(
+        SimpleImputer(strategy=\"mean\"),
+        one_hot(),
+        StandardScaler(),
+        SelectKBest(f_classif, k=3),
+        GradientBoostingClassifier(learning_rate=0.25, max_depth=3, max_features=None, random_state=7),
+    )),
+]";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.contains("CLASSES = [\"a\", \"b\", \"b \\\"c\\\"\"]"), "{text}");
+    assert!(text.contains("    \"colour\": [\"blue\", \"green\", \"red\"],"), "{text}");
+    assert!(text.contains("CATEGORICAL = [1]"), "{text}");
+    assert!(text.contains("(votes - shares) / (shares * (1 - shares))"), "{text}");
+}
+
+#[test]
+fn only_what_is_used_is_imported() {
+    let text = script(&[(1.0, pipeline([0, 1, 1, 7, 82]))], Rule::MostProbable);
+    assert!(text.contains("from sklearn.naive_bayes import GaussianNB\n"));
+    for absent in ["SoftDecisions", "StandardScaler", "OneHotEncoder", "VERSION", "ensemble"] {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+    assert!(text.contains("FunctionTransformer(unseen_is_missing)"));
+}
+
+#[test]
+fn every_estimator_has_an_expression() {
+    for (position, spec) in pitchpipe_learn::search_space::estimators().iter().enumerate() {
+        let text = script(&[(1.0, pipeline([0, 0, 0, 7, position]))], Rule::MajorityVote);
+        assert!(text.contains("random_state=7") || ["knn", "gaussian_nb"].contains(&spec.name()));
+        assert!(text.contains("model.predict(x)"));
+    }
+}
+
+#[test]
+fn names_cannot_end_the_docstring() {
+    assert_eq!(docstring_word("a\"\"\"\n\\b"), "a_____b");
+}

@@ -1,0 +1,74 @@
+//! An evaluation for people.
+
+use super::Evaluation;
+use crate::text::{aligned, counted, shown};
+
+const LONGEST_NAME: usize = 24;
+
+/// A confusion matrix of more classes would not fit a screen.
+const MAX_CLASSES: usize = 20;
+
+pub(super) fn of(evaluation: &Evaluation<'_>) -> String {
+    let rows = counted(evaluation.confusion.n_rows(), "row");
+    let mut text = format!("{} on {}: {rows}\n\n", evaluation.model, evaluation.file);
+    text += &evaluation.scores.lines(evaluation.optimised);
+    text += &format!("  {:<17}  {:.4}\n", "Brier score", evaluation.brier);
+    text += &format!("\n{}", classes(evaluation));
+    text += &format!("\n{}", confusion(evaluation));
+    text
+}
+
+fn classes(evaluation: &Evaluation<'_>) -> String {
+    let m = &evaluation.confusion;
+    let mut rows = vec![["class", "rows", "recall", "precision", "F1"].map(str::to_owned).to_vec()];
+    for (k, class) in evaluation.classes.iter().enumerate() {
+        let (right, n, said) = (m.count(k, k), m.n_true(k), m.n_predicted(k));
+        rows.push(vec![
+            shown(class, LONGEST_NAME),
+            n.to_string(),
+            share(right, n),
+            share(right, said),
+            share(2 * right, n + said),
+        ]);
+    }
+    aligned(&rows, "", &[1, 2, 3, 4])
+}
+
+fn share(part: usize, whole: usize) -> String {
+    if whole == 0 { "–".to_owned() } else { format!("{:.4}", part as f64 / whole as f64) }
+}
+
+fn confusion(evaluation: &Evaluation<'_>) -> String {
+    let (m, n) = (&evaluation.confusion, evaluation.classes.len());
+    if n > MAX_CLASSES {
+        return most_confused(evaluation);
+    }
+    let names: Vec<String> = evaluation.classes.iter().map(|c| shown(c, LONGEST_NAME)).collect();
+    let head = std::iter::once("is \\ predicted".to_owned()).chain(names.iter().cloned());
+    let mut rows: Vec<Vec<String>> = vec![head.collect()];
+    for t in 0..n {
+        let counts = (0..n).map(|p| m.count(t, p).to_string());
+        rows.push(std::iter::once(names[t].clone()).chain(counts).collect());
+    }
+    aligned(&rows, "", &(1..=n).collect::<Vec<_>>())
+}
+
+/// The pairs that are taken for each other most often.
+fn most_confused(evaluation: &Evaluation<'_>) -> String {
+    let (m, n) = (&evaluation.confusion, evaluation.classes.len());
+    let mut pairs: Vec<(usize, usize, usize)> = (0..n)
+        .flat_map(|t| (0..n).map(move |p| (t, p)))
+        .filter(|(t, p)| t != p)
+        .map(|(t, p)| (m.count(t, p), t, p))
+        .filter(|(count, ..)| *count > 0)
+        .collect();
+    pairs.sort_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let name = |k: usize| shown(&evaluation.classes[k], LONGEST_NAME);
+    let rows: Vec<Vec<String>> = pairs
+        .iter()
+        .take(MAX_CLASSES)
+        .map(|&(count, t, p)| vec![count.to_string(), format!("{} taken for {}", name(t), name(p))])
+        .collect();
+    let text = aligned(&rows, "  ", &[0]);
+    format!("most often mistaken (--json has the whole matrix)\n{text}")
+}

@@ -1,0 +1,104 @@
+//! The command line of the search.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use pitchpipe_automl::Method;
+use pitchpipe_table::Metric;
+
+use crate::table_args::TableArgs;
+use crate::values::{duration, size};
+
+/// Find the best ensemble of pipelines for a table, within a time budget.
+///
+/// Reading, search, ensembling and saving all happen within the budget, which begins when the command does. Pipelines
+/// are cross-validated, and the ones that do well together become the model. Ctrl-C ends the search and keeps the best
+/// model so far; a second Ctrl-C quits at once.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pitchpipe fit penguins.csv --target species --time-budget 60s --out penguins.pp
+  pitchpipe fit loans.parquet --target default --metric roc-auc --threads 4 --out loans.pp
+  pitchpipe fit survey.csv --target answer --categorical region --exclude id --missing -99 --out survey.pp
+  pitchpipe fit penguins.csv --target species --max-evaluations 100 --seed 1 --out penguins.pp
+
+Exit codes: 0 a model was written; 1 there is none, and the reason is said; 2 the command line was wrong; 3 Ctrl-C
+(or SIGTERM) ended the search and the best model so far was written; 130 a second one quit at once, with what was in
+FILE before left as it was.")]
+pub(crate) struct FitArgs {
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+
+    /// The column to predict
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: String,
+
+    /// All the time there is, from start to end: 30s, 5m, 1h
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) time_budget: Duration,
+
+    /// Where to write the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// How pipelines are chosen
+    #[arg(long, default_value = "auto", value_parser = method())]
+    pub(crate) method: Method,
+
+    /// What the model is to be good at
+    #[arg(long, default_value = "balanced-error", value_parser = metric())]
+    pub(crate) metric: Metric,
+
+    /// How many threads to use; all cores by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// How much memory to use at most, such as 4GB; by default 70 % of what is free
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+
+    /// End after so many pipelines: the same ones in every run that has the time for them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_evaluations: Option<u32>,
+
+    /// The seed of folds and of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// A table to choose pipelines by, with the same columns; by default, cross-validation
+    #[arg(long, value_name = "TABLE")]
+    pub(crate) validation: Option<PathBuf>,
+
+    /// Print no progress and no summary
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+
+    /// Print one JSON object an event, to standard output, instead of progress and summary
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn method() -> impl TypedValueParser<Value = Method> {
+    let names = Method::ALL.map(Method::name);
+    PossibleValuesParser::new(names)
+        .map(|name| name.parse().expect("the possible values are names of methods"))
+}
+
+/// Metrics as flags are spelt, with hyphens; with underscores, as elsewhere, they work too.
+fn metric() -> impl TypedValueParser<Value = Metric> {
+    let names = Metric::ALL.map(|metric| {
+        let name: &'static str = match metric {
+            Metric::BalancedError => "balanced-error",
+            Metric::BalancedAccuracy => "balanced-accuracy",
+            Metric::Accuracy => "accuracy",
+            Metric::LogLoss => "log-loss",
+            Metric::MacroF1 => "macro-f1",
+            Metric::RocAuc => "roc-auc",
+        };
+        clap::builder::PossibleValue::new(name).alias(metric.name())
+    });
+    PossibleValuesParser::new(names)
+        .map(|name| name.parse().expect("the possible values are names of metrics"))
+}

@@ -1,0 +1,147 @@
+//! `pitchpipe fit`: from a table and a number of seconds to a model.
+
+mod args;
+mod interrupt;
+mod progress;
+mod summary;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub(crate) use args::FitArgs;
+use pitchpipe_automl::{AutoMl, Model};
+use pitchpipe_table::{
+    CancelCheck, Dataset, MissingCells, Report as TableReport, Source, TableError, check_writable,
+    read, write_atomically,
+};
+
+use crate::Done;
+use crate::failure::{Failure, NOTHING_YET};
+use crate::model_table::{labelled, read_for, warn};
+use crate::values::written_duration;
+use interrupt::Interrupt;
+use progress::Reporter;
+
+pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
+    let interrupt = Interrupt::listen(started + args.time_budget)?;
+    check_output(&args.out)?;
+    let file = args.table.source().name();
+    let reading = Reading { args, interrupt: &interrupt };
+    let (dataset, table_report) = reading.training()?;
+    let validation = reading.validation(&dataset)?;
+    interrupt.reading_is_over();
+
+    let mut search = AutoMl::new()
+        .time_budget(args.time_budget)
+        .method(args.method)
+        .metric(args.metric)
+        .threads(args.threads.map_or_else(cores, usize::from))
+        .seed(args.seed)
+        .started_at(started)
+        .cancel(interrupt.flag());
+    if let Some(bytes) = args.memory {
+        search = search.memory_limit(bytes);
+    }
+    if let Some(n) = args.max_evaluations {
+        search = search.max_evaluations(n as usize);
+    }
+    if let Some(rows) = validation {
+        search = search.validation(rows);
+    }
+    let reporter = Reporter::new(args, started, interrupt.flag());
+    let result = search.fit_with(&dataset, |event| reporter.tell(&event));
+    reporter.close();
+    let model = result.map_err(|error| Failure::of_search(&file, &error))?;
+    let model = model.with_missing_cells(MissingCells::of(&args.table.read_options()));
+    let n_bytes = save(&model, &args.out)?;
+
+    let ended_early = interrupt.flag().load(Ordering::Relaxed);
+    let made = summary::Made { args, file: &file, table: &table_report, model: &model, n_bytes };
+    let text = match (args.quiet, args.json) {
+        (true, _) => String::new(),
+        (_, true) => made.as_json(started.elapsed(), ended_early),
+        _ => made.as_text(ended_early),
+    };
+    Ok(Done { text, ended_early })
+}
+
+/// Names of tables: a model under such a name would be taken for one.
+const TABLE_EXTENSIONS: [&str; 10] =
+    ["csv", "tsv", "arff", "parquet", "arrow", "feather", "json", "gz", "zst", "py"];
+
+/// What is wrong with the output is said before the search, not after it.
+fn check_output(out: &Path) -> Result<(), Failure> {
+    let extension = out.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    if let Some(extension) = extension.filter(|e| TABLE_EXTENSIONS.contains(&e.as_str())) {
+        let name = out.with_extension("pp");
+        return Err(Failure::with_help(
+            format!("{}: a model file is no .{extension} file", out.display()),
+            format!("call it {}, say", name.display()),
+        ));
+    }
+    Ok(check_writable(out)?)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Writes the model and says how large it is.
+fn save(model: &Model, out: &Path) -> Result<u64, Failure> {
+    let bytes = model
+        .to_bytes()
+        .map_err(|error| Failure::new(format!("the model could not be encoded: it {error}")))?;
+    write_atomically(out, &bytes)?;
+    Ok(bytes.len() as u64)
+}
+
+/// Tables are read within the budget, and no longer than until Ctrl-C.
+struct Reading<'a> {
+    args: &'a FitArgs,
+    interrupt: &'a Interrupt,
+}
+
+impl Reading<'_> {
+    fn training(&self) -> Result<(Dataset, TableReport), Failure> {
+        let source = self.args.table.source();
+        let table = read(&source, &self.args.table.read_options(), &self.interrupt.check())
+            .map_err(|error| self.unread(&source, error))?;
+        let options = self.args.table.schema_options(Some(&self.args.target));
+        Dataset::from_table(table, &options)
+            .map_err(|error| Failure::of_schema(&source.name(), &error))
+    }
+
+    fn validation(&self, training: &Dataset) -> Result<Option<Dataset>, Failure> {
+        let Some(file) = &self.args.validation else { return Ok(None) };
+        let schema = training.schema().expect("a dataset from a table has a schema");
+        let reading = &self.args.table.reading;
+        let missing = MissingCells::default();
+        let table = read_for(schema, file, reading, &missing, &CancelCheck::never())?;
+        let name = Source::from_argument(file).name();
+        let rows = labelled(schema, &name, table)?;
+        warn(&name, &rows.notes);
+        Ok(Some(rows.dataset))
+    }
+
+    fn unread(&self, source: &Source, error: TableError) -> Failure {
+        match error {
+            TableError::Cancelled => {
+                unread(&source.name(), self.args.time_budget, &self.interrupt.flag())
+            }
+            error => error.into(),
+        }
+    }
+}
+
+/// Reading was stopped: by Ctrl-C, or because the time was over.
+fn unread(file: &str, budget: Duration, interrupted: &AtomicBool) -> Failure {
+    if interrupted.load(Ordering::Relaxed) {
+        return Failure::new(NOTHING_YET.to_owned());
+    }
+    let budget = written_duration(budget);
+    Failure::with_help(
+        format!("{file} could not be read within the time budget of {budget}"),
+        "give it more time (--time-budget), or fewer rows".to_owned(),
+    )
+}

@@ -1,0 +1,229 @@
+//! What is seen while a search runs: a live line, plain lines where nobody watches, or JSON.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use pitchpipe_automl::Progress;
+use serde_json::json;
+
+use super::FitArgs;
+use crate::text::shown;
+use crate::values::written_duration;
+
+/// Where progress goes.
+enum Channel {
+    Nowhere,
+    /// One line that is written over.
+    Live(ProgressBar),
+    /// A line now and then.
+    Plain,
+    /// A line an event.
+    Json,
+}
+
+/// Tells the user what a search tells us.
+pub(super) struct Reporter {
+    channel: Channel,
+    budget: Duration,
+    started: Instant,
+    interrupted: Arc<AtomicBool>,
+    state: Mutex<State>,
+}
+
+/// What is known so far.
+#[derive(Default)]
+struct State {
+    n_evaluated: usize,
+    best_error: Option<f64>,
+    ensemble_error: Option<f64>,
+    running: String,
+    rows: Option<(usize, usize)>,
+    last_line: Option<Instant>,
+    has_said_goodbye: bool,
+}
+
+/// Plain lines come no oftener than this.
+const BETWEEN_LINES: Duration = Duration::from_secs(2);
+
+impl Reporter {
+    pub(super) fn new(args: &FitArgs, started: Instant, interrupted: Arc<AtomicBool>) -> Self {
+        let channel = match (args.json, args.quiet) {
+            (true, _) => Channel::Json,
+            (_, true) => Channel::Nowhere,
+            _ if std::io::stderr().is_terminal() => {
+                Channel::Live(live_line(args.time_budget, started))
+            }
+            _ => Channel::Plain,
+        };
+        let (budget, state) = (args.time_budget, Mutex::default());
+        Self { channel, budget, started, interrupted, state }
+    }
+
+    pub(super) fn tell(&self, event: &Progress) {
+        let mut state = self.state.lock().expect("nobody panics while holding it");
+        state.note(event);
+        match &self.channel {
+            Channel::Nowhere => (),
+            Channel::Json => {
+                if let Some(event) = as_json(event) {
+                    // A reader that went away does not end the search.
+                    let _ = crate::print(format!("{event}\n").as_bytes());
+                }
+            }
+            Channel::Live(bar) => {
+                bar.set_message(state.line());
+                if self.interrupted.load(Ordering::Relaxed) && !state.has_said_goodbye {
+                    state.has_said_goodbye = true;
+                    bar.println("ending the search; Ctrl-C again quits at once");
+                }
+            }
+            Channel::Plain => self.tell_plainly(event, &mut state),
+        }
+    }
+
+    fn tell_plainly(&self, event: &Progress, state: &mut State) {
+        let is_due = state.last_line.is_none_or(|last| last.elapsed() >= BETWEEN_LINES);
+        let is_last = matches!(event, Progress::Assembling { .. });
+        if is_last || (is_due && matches!(event, Progress::Finished { .. })) {
+            let elapsed = self.started.elapsed().as_secs_f64();
+            let budget = written_duration(self.budget);
+            eprintln!("{elapsed:.1}s of {budget}: {}", state.facts());
+            state.last_line = Some(Instant::now());
+        }
+    }
+
+    /// The search is over: the line goes.
+    pub(super) fn close(&self) {
+        if let Channel::Live(bar) = &self.channel {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl State {
+    fn note(&mut self, event: &Progress) {
+        match event {
+            Progress::Started { what, .. } => self.running = shown(what, 60),
+            Progress::Sampled { n_rows, of } => self.rows = Some((*n_rows, *of)),
+            Progress::Finished { n_evaluated, best_error, ensemble_error, .. } => {
+                self.n_evaluated = *n_evaluated;
+                self.best_error = Some(*best_error);
+                self.ensemble_error = ensemble_error.or(self.ensemble_error);
+            }
+            Progress::Improved { ensemble_error, .. } => {
+                self.ensemble_error = Some(*ensemble_error)
+            }
+            Progress::Assembling { .. } => self.running = "putting the model together".to_owned(),
+            _ => (),
+        }
+    }
+
+    /// `12 pipelines, best 0.0312, ensemble 0.0287`.
+    fn facts(&self) -> String {
+        let mut text = match self.n_evaluated {
+            1 => "1 pipeline".to_owned(),
+            n => format!("{n} pipelines"),
+        };
+        let mut add = |name: &str, error: Option<f64>| {
+            if let Some(error) = error {
+                write!(text, ", {name} {error:.4}").expect("a string takes it");
+            }
+        };
+        add("best", self.best_error);
+        add("ensemble", self.ensemble_error);
+        if let Some((n, of)) = self.rows.filter(|(n, of)| n < of) {
+            write!(text, ", on {n} of {of} rows").expect("a string takes it");
+        }
+        text
+    }
+
+    fn line(&self) -> String {
+        match self.running.as_str() {
+            "" => self.facts(),
+            running => format!("{}; {running}", self.facts()),
+        }
+    }
+}
+
+/// A bar of the budget, redrawn by the clock, with what is known so far beside it.
+fn live_line(budget: Duration, started: Instant) -> ProgressBar {
+    const WIDTH: usize = 20;
+    let spent = move || started.elapsed().as_secs_f64() / budget.as_secs_f64();
+    let style = ProgressStyle::with_template("{budget_bar} {clock}  {wide_msg}")
+        .expect("the template is sound")
+        .with_key("budget_bar", move |_: &ProgressState, w: &mut dyn Write| {
+            let full = ((spent() * WIDTH as f64) as usize).min(WIDTH);
+            let _ = write!(w, "{}{}", "━".repeat(full), "╌".repeat(WIDTH - full));
+        })
+        .with_key("clock", move |_: &ProgressState, w: &mut dyn Write| {
+            let elapsed = started.elapsed().as_secs_f64();
+            let _ = write!(w, "{elapsed:.1}s of {}", written_duration(budget));
+        });
+    let bar = ProgressBar::new_spinner().with_style(style);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+fn as_json(event: &Progress) -> Option<serde_json::Value> {
+    Some(match event {
+        Progress::Begun { method, budget, n_rows, elapsed } => json!({
+            "event": "begun", "method": method, "budget_s": budget.as_secs_f64(), "rows": n_rows,
+            "elapsed_s": elapsed.as_secs_f64(),
+        }),
+        Progress::Sampled { n_rows, of } => {
+            json!({"event": "sampled", "rows": n_rows, "of": of})
+        }
+        Progress::Started { what, n_pipelines } => {
+            json!({"event": "started", "what": what, "pipelines": n_pipelines})
+        }
+        Progress::Finished {
+            pipeline,
+            error,
+            n_evaluated,
+            best_error,
+            ensemble_error,
+            elapsed,
+        } => {
+            json!({
+                "event": "finished", "pipeline": pipeline, "error": error,
+                "pipelines": n_evaluated, "best_error": best_error,
+                "ensemble_error": ensemble_error, "elapsed_s": elapsed.as_secs_f64(),
+            })
+        }
+        Progress::Improved { ensemble_error, n_base_learners, elapsed } => json!({
+            "event": "improved", "ensemble_error": ensemble_error,
+            "base_learners": n_base_learners, "elapsed_s": elapsed.as_secs_f64(),
+        }),
+        Progress::Assembling { elapsed } => {
+            json!({"event": "assembling", "elapsed_s": elapsed.as_secs_f64()})
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_reads_as_a_line() {
+        let mut state = State::default();
+        assert_eq!(state.facts(), "0 pipelines");
+        state.note(&Progress::Sampled { n_rows: 1000, of: 50_000 });
+        state.note(&Progress::Started { what: "knn x 16".into(), n_pipelines: 16 });
+        state.note(&Progress::Finished {
+            pipeline: "knn".into(),
+            error: 0.25,
+            n_evaluated: 12,
+            best_error: 0.125,
+            ensemble_error: None,
+            elapsed: Duration::from_secs(1),
+        });
+        assert_eq!(state.facts(), "12 pipelines, best 0.1250, on 1000 of 50000 rows");
+        assert_eq!(state.line(), "12 pipelines, best 0.1250, on 1000 of 50000 rows; knn x 16");
+    }
+}

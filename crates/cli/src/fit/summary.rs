@@ -1,0 +1,77 @@
+//! What a search found, once it is saved.
+
+use std::time::Duration;
+
+use pitchpipe_automl::{Model, StopReason};
+use pitchpipe_table::Report as TableReport;
+use serde_json::json;
+
+use super::FitArgs;
+use crate::inspect::{ensemble_lines, report_json};
+use crate::scores::Scores;
+use crate::text::{counted, shown};
+use crate::values::written_size;
+
+/// A model that was made and saved.
+pub(super) struct Made<'a> {
+    pub(super) args: &'a FitArgs,
+    pub(super) file: &'a str,
+    pub(super) table: &'a TableReport,
+    pub(super) model: &'a Model,
+    pub(super) n_bytes: u64,
+}
+
+impl Made<'_> {
+    pub(super) fn as_text(&self, ended_early: bool) -> String {
+        let report = self.model.report();
+        let mut text = format!(
+            "{}: {}, {}, {} of {}\n",
+            self.file,
+            counted(report.n_rows, "row"),
+            counted(self.table.n_features(), "column"),
+            counted(report.n_classes, "class"),
+            shown(&self.args.target, 40),
+        );
+        let notes: Vec<&String> = report.notes.iter().collect();
+        for note in notes {
+            text += &format!("note: {}\n", shown(note, 400));
+        }
+        text += &format!("\n{}\n", how_measured(self));
+        text += &Scores::of(&report.ensemble).lines(report.metric);
+        text += &format!("\n{}", ensemble_lines(self.model));
+        let early = if ended_early { ", the best before Ctrl-C" } else { "" };
+        let (out, size) = (self.args.out.display(), written_size(self.n_bytes));
+        text += &format!("\nsaved: {out} ({size}{early})\n");
+        text += &format!("next:  pitchpipe predict {out} TABLE, pitchpipe inspect {out}\n");
+        text
+    }
+
+    pub(super) fn as_json(&self, elapsed: Duration, ended_early: bool) -> String {
+        let event = json!({
+            "event": "saved",
+            "out": self.args.out.display().to_string(),
+            "bytes": self.n_bytes,
+            "elapsed_s": elapsed.as_secs_f64(),
+            "interrupted": ended_early,
+            "report": report_json(self.model),
+        });
+        format!("{event}\n")
+    }
+}
+
+fn how_measured(made: &Made<'_>) -> String {
+    let report = made.model.report();
+    let how = match &made.args.validation {
+        Some(file) => format!("scores on {}", file.display()),
+        None => format!("cross-validated scores, {} folds", report.n_folds),
+    };
+    let rows = match report.n_rows_used {
+        n if n < report.n_rows => format!(" of {n} rows"),
+        _ => String::new(),
+    };
+    let ended = match report.stop_reason {
+        StopReason::NothingLeft => " (nothing was left that would fit the time)",
+        _ => "",
+    };
+    format!("{how}{rows}{ended}")
+}

@@ -1,0 +1,23 @@
+//! How much each column matters to a model, on a table with the target.
+
+use std::path::Path;
+
+use pitchpipe_automl::{Importance, Model, importances};
+use pitchpipe_table::{CancelCheck, Source};
+
+use crate::failure::Failure;
+use crate::model_table::{labelled, read_for, schema_of, warn};
+use crate::table_args::ReadingArgs;
+
+pub(super) fn measure(
+    model: &Model,
+    file: &Path,
+    reading: &ReadingArgs,
+) -> Result<Vec<Importance>, Failure> {
+    let schema = schema_of(model)?;
+    let name = Source::from_argument(file).name();
+    let table = read_for(schema, file, reading, model.missing_cells(), &CancelCheck::never())?;
+    let rows = labelled(schema, &name, table)?;
+    warn(&name, &rows.notes);
+    importances(model, &rows.dataset).map_err(|error| Failure::of_prediction(&name, &error))
+}

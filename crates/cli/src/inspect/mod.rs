@@ -1,0 +1,58 @@
+//! `pitchpipe inspect`: what is inside a model.
+
+mod importance;
+mod json;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use crate::failure::Failure;
+use crate::model_table::load;
+use crate::table_args::ReadingArgs;
+pub(crate) use json::report_json;
+pub(crate) use text::ensemble_lines;
+
+/// Say what is inside a model: its pipelines and their weights, what else was tried, the columns it expects.
+///
+/// With --table also how much each column matters: by how much the error grows when the column's cells change places.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pitchpipe inspect model.pp
+  pitchpipe inspect model.pp --table test.csv
+  pitchpipe inspect model.pp --json")]
+pub(crate) struct InspectArgs {
+    /// The model that `pitchpipe fit` wrote
+    model: PathBuf,
+
+    /// A table with the target, to measure how much each column matters
+    #[arg(long, value_name = "TABLE")]
+    table: Option<PathBuf>,
+
+    /// How many candidates to list
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+pub(crate) fn run(args: &InspectArgs) -> Result<String, Failure> {
+    let model = load(&args.model)?;
+    let importances = match &args.table {
+        Some(table) => Some(importance::measure(&model, table, &args.reading)?),
+        None => None,
+    };
+    let file = args.model.display().to_string();
+    let importances = importances.as_deref();
+    Ok(match args.json {
+        true => json::of(&file, &model, importances),
+        false => text::of(&file, &model, importances, args.top),
+    })
+}
