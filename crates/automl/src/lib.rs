@@ -17,15 +17,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod export;
 pub mod offline;
 pub mod online;
 pub mod surrogate;
 
 mod ensemble;
+mod importance;
 mod model;
 
 pub use ensemble::Combination;
+pub use importance::{Importance, importances};
 pub use model::{
     BaseLearner, FORMAT, Model, ModelFileError, PredictError, Predictions, TablePredictions,
 };
-pub use online::{AutoMl, AutoMlError, Method, Progress, Report};
+pub use online::{
+    AutoMl, AutoMlError, Candidate, Errors, Method, Progress, Report, StopReason, TimeSpent,
+    UnknownMethod,
+};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_learn::search_space::N_PIPELINES;
 use pitchpipe_learn::{PipelineId, Validation};
 use pitchpipe_surrogate::simulate::InOrder;
-use pitchpipe_table::{Dataset, Decision, Metric};
+use pitchpipe_table::{Dataset, Decision, Metric, MissingCells};
 
 use super::clock::{Clock, WallClock};
 use super::drive::{Drive, Settings};
@@ -248,6 +248,7 @@ impl AutoMl {
             },
             combination: drive.settings.combination,
             learners: base,
+            missing: MissingCells::default(),
             report,
         })
     }
