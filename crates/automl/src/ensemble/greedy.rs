@@ -25,17 +25,23 @@ impl Default for GreedySettings {
     }
 }
 
-/// Chooses weights for candidates, given the probabilities of each, row-major and best candidate first.
+/// Chooses weights for candidates, given the probabilities of each, row-major and best candidate first. Once
+/// `is_over` the ensemble is left as it is by then.
 pub(crate) fn select(judge: &Judge, candidates: &[&[f32]], settings: &GreedySettings) -> Selection {
     if candidates.is_empty() {
         return Selection::default();
     }
     let rows: Vec<u32> = (0..judge.n_rows() as u32).collect();
     let mut total = vec![0.0; candidates.len()];
-    let n_bags = if candidates.len() < 4 { 1 } else { settings.n_bags.max(1) };
+    let n_bags: usize = if candidates.len() < 4 { 1 } else { settings.n_bags.max(1) };
+    let mut n_done = 0;
     for bag in 0..n_bags {
+        if bag > 0 && is_over() {
+            break;
+        }
+        n_done += 1;
         let among = bag_of(candidates.len(), bag, n_bags, settings);
-        let counts = grow(judge, candidates, &among, &rows, settings.n_rounds);
+        let counts = grow(judge, candidates, &among, &rows, settings.n_rounds, is_over);
         let sum: usize = counts.iter().sum();
         for (weight, count) in total.iter_mut().zip(counts) {
             *weight += count as f64 / sum as f64;
@@ -45,7 +51,7 @@ pub(crate) fn select(judge: &Judge, candidates: &[&[f32]], settings: &GreedySett
         .into_iter()
         .enumerate()
         .filter(|(_, weight)| *weight > 0.0)
-        .map(|(i, weight)| (i, weight / n_bags as f64))
+        .map(|(i, weight)| (i, weight / f64::from(n_done)))
         .collect();
     weights.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let loss = loss_of(judge, candidates, &weights, &rows);
@@ -83,12 +89,16 @@ fn grow(
     among: &[usize],
     rows: &[u32],
     n_rounds: usize,
+    is_over: &dyn Fn() -> bool,
 ) -> Vec<usize> {
     let size = judge.n_rows() * judge.n_classes();
     let (mut sums, mut trial) = (vec![0.0f32; size], vec![0.0f32; size]);
     let mut taken = Vec::with_capacity(n_rounds);
     let (mut lowest, mut best_len) = (f64::INFINITY, 0);
     for round in 0..n_rounds {
+        if round > 0 && is_over() {
+            break;
+        }
         let factor = 1.0 / (round + 1) as f32;
         let mut choice: Option<(usize, f64)> = None;
         for &i in among {
@@ -136,7 +146,7 @@ mod tests {
     fn learners_that_err_apart_are_combined() {
         let (judge, learners) = complementary();
         let candidates: Vec<&[f32]> = learners.iter().map(Vec::as_slice).collect();
-        let selection = select(&judge, &candidates, &GreedySettings::default());
+        let selection = select(&judge, &candidates, &GreedySettings::default(), &|| false);
         assert_eq!(selection.weights.len(), 3);
         assert!((selection.weights.iter().map(|w| w.1).sum::<f64>() - 1.0).abs() < 1e-12);
         let rows: Vec<u32> = (0..30).collect();
@@ -147,13 +157,13 @@ mod tests {
     #[test]
     fn one_candidate_is_the_ensemble() {
         let (judge, learners) = complementary();
-        let selection = select(&judge, &[&learners[1]], &GreedySettings::default());
+        let selection = select(&judge, &[&learners[1]], &GreedySettings::default(), &|| false);
         assert_eq!(selection.weights, [(0, 1.0)]);
     }
 
     #[test]
     fn none_makes_none() {
         let (judge, _) = complementary();
-        assert!(select(&judge, &[], &GreedySettings::default()).weights.is_empty());
+        assert!(select(&judge, &[], &GreedySettings::default(), &|| false).weights.is_empty());
     }
 }

@@ -1,20 +1,20 @@
 //! The loop: ask the policy, run what it says, take in what came of it, until the time is over.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::{FitError, Outcome, PipelineId};
-use pitchpipe_surrogate::simulate::Policy;
-use pitchpipe_table::{Labels, Metric, balanced_error_rate};
+use pitchpipe_learn::{Evaluation, FitError, Outcome, PipelineId};
+use pitchpipe_surrogate::simulate::{Policy, Step};
+use pitchpipe_table::Metric;
 
 use super::clock::Clock;
+use super::combine::Combiner;
 use super::evaluate::Evaluator;
-use super::library::{Learner, Library};
+use super::library::{Judging, Learner, Library};
 use super::{AutoMlError, Progress, StopReason, TimeSpent};
-use crate::ensemble::{
-    Combination, GreedySettings, Judge, Selection, VOTERS, majority, select, vote,
-};
+use crate::ensemble::Combination;
 
 /// What the loop is told.
 pub(crate) struct Settings {
@@ -25,29 +25,33 @@ pub(crate) struct Settings {
     pub(crate) feeds_native: bool,
     pub(crate) max_evaluations: Option<usize>,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
-    pub(crate) seed: u64,
+    /// How many steps are run side by side.
+    pub(crate) side_by_side: usize,
+    /// What a second of work is expected to take on the clock, before any was measured.
+    pub(crate) wall_per_cpu: f64,
 }
 
-/// How many candidate learners an ensemble is chosen among.
-const LIBRARY: usize = 40;
+/// Time kept for putting the model together and writing it, at the least.
+const LEAST_RESERVE: Duration = Duration::from_millis(30);
 
-/// Time kept for ensembling and writing, at the least.
-const LEAST_RESERVE: Duration = Duration::from_millis(40);
+/// A step may take this many times as long as predicted, and a little more.
+const PATIENCE: f64 = 5.0;
+const PATIENCE_SECS: f64 = 0.25;
+
+/// How many of the best are run again when there are more rows.
+const RERUN: usize = 6;
 
 /// The loop and what it has found.
 pub(crate) struct Drive<'a> {
     pub(crate) settings: Settings,
     clock: &'a dyn Clock,
-    judge: Judge,
-    truth: Labels,
-    judged: Option<Vec<usize>>,
-    pub(crate) library: Library,
     pub(crate) counts: Counts,
-    pub(crate) selection: Selection,
-    pub(crate) ensemble_error: Option<f64>,
-    is_stale: bool,
-    ensemble_secs: f64,
     pub(crate) time_spent: Vec<TimeSpent>,
+    pub(crate) combiner: Combiner,
+    /// Predicted seconds of all pipelines on the present rows.
+    secs: Vec<f64>,
+    wall_per_cpu: f64,
+    rerun: VecDeque<PipelineId>,
 }
 
 /// How many pipelines met what end.
@@ -60,94 +64,147 @@ pub(crate) struct Counts {
     pub(crate) first_failure: Option<FitError>,
 }
 
+/// What a step gave: errors and seconds by pipeline.
+type Results = (Vec<(usize, f64)>, Vec<(usize, f64)>);
+
 impl<'a> Drive<'a> {
-    /// `truth` are the labels of the rows ensembles are chosen by, `judged` these rows where not all.
-    pub(crate) fn new(
-        settings: Settings,
-        clock: &'a dyn Clock,
-        truth: Labels,
-        priors: &[f64],
-        judged: Option<Vec<usize>>,
-    ) -> Self {
-        let judge = Judge::new(&truth, priors, settings.metric);
+    pub(crate) fn new(settings: Settings, clock: &'a dyn Clock, combiner: Combiner) -> Self {
         Self {
+            wall_per_cpu: settings.wall_per_cpu,
             settings,
             clock,
-            judge,
-            truth,
-            judged,
-            library: Library::new(LIBRARY),
             counts: Counts::default(),
-            selection: Selection::default(),
-            ensemble_error: None,
-            is_stale: false,
-            ensemble_secs: 0.0,
             time_spent: Vec::new(),
+            combiner,
+            secs: Vec::new(),
+            rerun: VecDeque::new(),
         }
     }
 
-    /// Runs to the end of the time, or of what there is to run.
+    /// Goes on with other rows, on which pipelines are expected to take `secs`. The best so far are run
+    /// again there.
+    pub(crate) fn begin_level(&mut self, secs: Vec<f64>, combiner: Combiner) {
+        self.rerun = best_of_each_kind(&self.combiner.library).into();
+        self.secs = secs;
+        self.combiner = combiner;
+    }
+
+    /// Runs until `until`, to the end of the time, or of what there is to run. `None` where the level is
+    /// over and the search is not.
     pub(crate) fn run(
         &mut self,
         policy: &mut dyn Policy,
         evaluator: &mut dyn Evaluator,
+        judging: &Judging<'_>,
+        until: Duration,
         tell: &mut (dyn FnMut(Progress) + Send),
-    ) -> Result<StopReason, AutoMlError> {
+    ) -> Result<Option<StopReason>, AutoMlError> {
         loop {
             if self.is_cancelled() {
-                return Ok(StopReason::Cancelled);
+                return Ok(Some(StopReason::Cancelled));
             }
             if self.settings.max_evaluations.is_some_and(|n| self.counts.n_started >= n) {
-                return Ok(StopReason::MaxEvaluations);
+                return Ok(Some(StopReason::MaxEvaluations));
             }
-            let left = self.left();
-            if left.is_zero() {
-                return Ok(StopReason::TimeBudget);
+            if self.left().is_zero() {
+                return Ok(Some(StopReason::TimeBudget));
+            }
+            if !self.is_repeatable() && self.clock.elapsed() >= until {
+                return Ok(None);
+            }
+            if let Some(id) = self.next_rerun() {
+                self.evaluate(&[id], f64::INFINITY, evaluator, judging, tell)?;
+                self.ensemble_if_cheap(tell);
+                continue;
             }
             let started = self.clock.elapsed();
-            let step = policy.next(left.as_secs_f64())?;
+            let steps = self.next_steps(policy)?;
             self.spend("choosing", self.clock.elapsed().saturating_sub(started).as_secs_f64());
-            let Some(step) = step else { return Ok(StopReason::NothingLeft) };
-            let mut ids: Vec<PipelineId> =
-                step.members.iter().filter_map(|&j| PipelineId::new(j)).collect();
-            if let Some(most) = self.settings.max_evaluations {
-                ids.truncate(most - self.counts.n_started);
+            if steps.is_empty() {
+                return Ok(Some(StopReason::NothingLeft));
             }
-            let (errors, secs) = self.step(&ids, evaluator, tell)?;
+            let ids: Vec<PipelineId> =
+                steps.iter().flat_map(|s| &s.members).filter_map(|&j| PipelineId::new(j)).collect();
+            let cost = steps.iter().map(|step| self.cost_secs(step)).sum();
+            let (errors, secs) = self.evaluate(&ids, cost, evaluator, judging, tell)?;
             self.ensemble_if_cheap(tell);
-            policy.finished(&step, &errors, &secs)?;
+            let started = self.clock.elapsed();
+            if let Some(error) = self.combiner.error() {
+                policy.ensembled(error);
+            }
+            for step in &steps {
+                let of_step = |all: &[(usize, f64)]| -> Vec<(usize, f64)> {
+                    all.iter().copied().filter(|r| step.members.contains(&r.0)).collect()
+                };
+                policy.finished(step, &of_step(&errors), &of_step(&secs))?;
+            }
+            self.spend("choosing", self.clock.elapsed().saturating_sub(started).as_secs_f64());
         }
     }
 
-    /// Runs pipelines; gives the errors to feed to the policy, and the seconds.
-    #[allow(clippy::type_complexity)]
-    fn step(
+    /// The steps to run side by side, no more than evaluations are left.
+    fn next_steps(&self, policy: &mut dyn Policy) -> Result<Vec<Step>, AutoMlError> {
+        // A run that is to be repeatable must not look at the clock.
+        let left_secs = if self.is_repeatable() {
+            self.settings.budget.as_secs_f64()
+        } else {
+            self.left().as_secs_f64() / self.wall_per_cpu
+        };
+        let mut most = self.settings.max_evaluations.map(|n| n - self.counts.n_started);
+        let mut steps = Vec::new();
+        while steps.len() < self.settings.side_by_side.max(1) && most != Some(0) {
+            let Some(mut step) = policy.next(left_secs)? else { break };
+            if let Some(most) = &mut most {
+                step.members.truncate(*most);
+                *most -= step.members.len();
+            }
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
+    fn cost_secs(&self, step: &Step) -> f64 {
+        let secs = |&j: &usize| self.secs.get(j).copied().unwrap_or(0.0);
+        step.members.iter().map(secs).fold(0.0, f64::max) * step.cost_factor
+    }
+
+    /// Runs pipelines that are expected to take so many seconds of work; gives errors and seconds.
+    fn evaluate(
         &mut self,
         ids: &[PipelineId],
+        cost_secs: f64,
         evaluator: &mut dyn Evaluator,
+        judging: &Judging<'_>,
         tell: &mut (dyn FnMut(Progress) + Send),
-    ) -> Result<(Vec<(usize, f64)>, Vec<(usize, f64)>), AutoMlError> {
+    ) -> Result<Results, AutoMlError> {
         self.counts.n_started += ids.len();
         tell(Progress::Started { what: in_words(ids), n_pipelines: ids.len() });
-        let deadline = self.deadline();
+        let started = self.clock.elapsed();
+        let deadline = self.clock.instant(started + self.patience(cost_secs));
         let (mut errors, mut secs) = (Vec::new(), Vec::new());
-        let effort = evaluator.evaluate(ids, deadline, None, &mut |id, outcome| match outcome {
+        let effort = evaluator.evaluate(ids, deadline, &mut |id, outcome| match outcome {
             Outcome::Finished(evaluation) => {
-                let fed = if self.settings.feeds_native {
-                    evaluation.error
-                } else {
-                    evaluation.decided_error
-                };
-                errors.push((id.index(), fed));
+                let is_native = self.settings.feeds_native;
+                let error = if is_native { evaluation.error } else { evaluation.decided_error };
+                errors.push((id.index(), error));
                 secs.push((id.index(), evaluation.alone_secs.max(1e-4)));
-                self.take(id, *evaluation, tell);
+                self.take(id, *evaluation, judging, tell);
             }
-            Outcome::OutOfTime { .. } => self.counts.n_out_of_time += 1,
+            Outcome::OutOfTime { after } => {
+                self.counts.n_out_of_time += 1;
+                secs.push((id.index(), after.as_secs_f64().max(1e-4)));
+            }
             Outcome::Failed(err) => {
                 self.counts.n_failed += 1;
                 self.counts.first_failure.get_or_insert(err);
             }
         })?;
+        let wall = self.clock.elapsed().saturating_sub(started).as_secs_f64();
+        let cpu: f64 = effort.estimator_secs.iter().map(|s| s.1).sum::<f64>() + effort.preparation_secs;
+        if cpu > 1e-3 {
+            let ratio = (wall / cpu).clamp(0.02, 50.0);
+            self.wall_per_cpu = 0.7 * self.wall_per_cpu + 0.3 * ratio;
+        }
         self.spend("preparation", effort.preparation_secs);
         for (name, secs) in effort.estimator_secs {
             self.spend(name, secs);
@@ -161,93 +218,101 @@ impl<'a> Drive<'a> {
     fn take(
         &mut self,
         id: PipelineId,
-        evaluation: pitchpipe_learn::Evaluation,
+        evaluation: Evaluation,
+        judging: &Judging<'_>,
         tell: &mut (dyn FnMut(Progress) + Send),
     ) {
         self.counts.n_evaluated += 1;
         let is_native = self.settings.combination == Combination::Vote;
-        let metric = self.settings.metric;
-        let learner = Learner::new(id, evaluation, metric, is_native, self.judged.as_deref());
+        let Some(learner) = Learner::new(id, evaluation, self.settings.metric, is_native, judging)
+        else {
+            return;
+        };
         let error = learner.error;
-        if self.library.has_place_for(error) {
-            self.is_stale |= self.library.add(learner);
-        }
+        self.combiner.add(learner);
         tell(Progress::Finished {
             pipeline: id.pipeline().to_string(),
             error,
             n_evaluated: self.counts.n_evaluated,
-            best_error: self.library.learners().first().map_or(error, |l| l.error),
-            ensemble_error: self.ensemble_error,
+            best_error: self.combiner.library.learners().first().map_or(error, |l| l.error),
+            ensemble_error: self.combiner.error(),
             elapsed: self.clock.elapsed(),
         });
     }
 
-    /// Brings the ensemble up to date where that has taken little of the time so far.
+    /// The next of those to run again that is expected to be worth its time.
+    fn next_rerun(&mut self) -> Option<PipelineId> {
+        let left = self.left().as_secs_f64() / self.wall_per_cpu;
+        while let Some(id) = self.rerun.pop_front() {
+            if self.secs.get(id.index()).is_none_or(|&secs| secs <= left / 2.0) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// Brings the ensemble up to date where that takes little of the time; always where the run is to be
+    /// repeatable, as the paper's rank rule looks at it.
     fn ensemble_if_cheap(&mut self, tell: &mut (dyn FnMut(Progress) + Send)) {
         let elapsed = self.clock.elapsed().as_secs_f64();
         let spent = self.spent("ensemble");
-        if self.ensemble_error.is_none() || spent + self.ensemble_secs < 0.1 * elapsed {
+        let is_cheap = spent + self.combiner.expected_secs() < 0.1 * elapsed;
+        if self.is_repeatable() || self.combiner.error().is_none() || is_cheap {
             self.ensemble(tell);
         }
     }
 
     /// Brings the ensemble up to date.
     pub(crate) fn ensemble(&mut self, tell: &mut (dyn FnMut(Progress) + Send)) {
-        if !std::mem::take(&mut self.is_stale) {
-            return;
-        }
-        let start = Instant::now();
-        let selection = match self.settings.combination {
-            Combination::Vote => self.vote(),
-            Combination::Average => {
-                let candidates: Vec<&[f32]> =
-                    self.library.learners().iter().map(|l| l.probabilities.as_slice()).collect();
-                let settings =
-                    GreedySettings { seed: self.settings.seed, ..GreedySettings::default() };
-                select(&self.judge, &candidates, &settings)
-            }
-        };
-        let is_better = self.ensemble_error.is_none_or(|error| selection.loss < error);
-        self.ensemble_error = Some(selection.loss);
-        self.selection = selection;
-        self.ensemble_secs = start.elapsed().as_secs_f64();
-        self.spend("ensemble", self.ensemble_secs);
-        if is_better {
+        let before = self.combiner.error();
+        let end = self.settings.budget.saturating_sub(LEAST_RESERVE + self.combiner.write_time());
+        let deadline = if self.is_repeatable() { None } else { self.clock.instant(end) };
+        let secs = self.combiner.update(deadline);
+        self.spend("ensemble", secs);
+        if let Some(error) = self.combiner.error()
+            && before.is_none_or(|before| error < before)
+        {
             tell(Progress::Improved {
-                ensemble_error: self.selection.loss,
-                n_base_learners: self.selection.weights.len(),
+                ensemble_error: error,
+                n_base_learners: self.combiner.selection.weights.len(),
                 elapsed: self.clock.elapsed(),
             });
         }
     }
 
-    fn vote(&self) -> Selection {
-        let learners = self.library.learners();
-        let voters = &learners[..learners.len().min(VOTERS)];
-        let n_classes = self.truth.n_classes();
-        let voted = (0..self.truth.len()).map(|row| {
-            let votes: Vec<u32> = voters.iter().map(|l| l.labels[row]).collect();
-            majority(&votes, n_classes)
-        });
-        let voted = Labels::from_codes(voted, n_classes);
-        Selection { loss: balanced_error_rate(&self.truth, &voted), ..vote(learners.len()) }
-    }
-
     /// What is left for running pipelines.
     fn left(&self) -> Duration {
-        let reserve = LEAST_RESERVE + Duration::from_secs_f64(1.5 * self.ensemble_secs);
+        let reserve = LEAST_RESERVE
+            + self.combiner.write_time()
+            + Duration::from_secs_f64(self.combiner.expected_secs().min(0.05 * self.budget_secs()));
         self.settings.budget.saturating_sub(self.clock.elapsed() + reserve)
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        self.clock.instant(self.clock.elapsed() + self.left())
+    fn budget_secs(&self) -> f64 {
+        self.settings.budget.as_secs_f64()
+    }
+
+    /// How long a step may take that is expected to take so many seconds of work: one mistaken guess
+    /// must not use up all there is.
+    fn patience(&self, cost_secs: f64) -> Duration {
+        let left = self.left();
+        if self.is_repeatable() || !cost_secs.is_finite() {
+            return left;
+        }
+        let expected = PATIENCE * cost_secs * self.wall_per_cpu + PATIENCE_SECS;
+        let patience = expected.max(0.1 * self.budget_secs());
+        Duration::try_from_secs_f64(patience).map_or(left, |patience| patience.min(left))
+    }
+
+    fn is_repeatable(&self) -> bool {
+        self.settings.max_evaluations.is_some()
     }
 
     fn is_cancelled(&self) -> bool {
         self.settings.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn spend(&mut self, what: &str, secs: f64) {
+    fn spend(&mut self, what: &str, secs: f64) {
         match self.time_spent.iter_mut().find(|spent| spent.what == what) {
             Some(spent) => spent.secs += secs,
             None => self.time_spent.push(TimeSpent { what: what.to_owned(), secs }),
@@ -257,11 +322,50 @@ impl<'a> Drive<'a> {
     fn spent(&self, what: &str) -> f64 {
         self.time_spent.iter().filter(|spent| spent.what == what).map(|spent| spent.secs).sum()
     }
+
+    /// An instant so far from the start of the budget, if a real clock runs.
+    pub(crate) fn instant(&self, elapsed: Duration) -> Option<Instant> {
+        self.clock.instant(elapsed)
+    }
 }
 
-/// What runs: the estimator's name, and how many settings of it.
+/// The best learners: first the best of each type of estimator, then others.
+fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
+    let mut kinds: Vec<&'static str> = Vec::new();
+    let (mut firsts, mut others) = (Vec::new(), Vec::new());
+    for learner in library.learners() {
+        let name = learner.id.pipeline().estimator.name();
+        let name = pitchpipe_learn::search_space::estimators()
+            .iter()
+            .map(|e| e.name())
+            .find(|n| *n == name)
+            .unwrap_or("");
+        if kinds.contains(&name) {
+            others.push(learner.id);
+        } else {
+            kinds.push(name);
+            firsts.push(learner.id);
+        }
+    }
+    firsts.truncate(RERUN * 2 / 3);
+    others.truncate(RERUN - firsts.len());
+    firsts.extend(others);
+    firsts
+}
+
+/// What runs: the estimators' names, and how many settings of each.
 fn in_words(ids: &[PipelineId]) -> String {
-    let Some(first) = ids.first() else { return String::new() };
-    let name = first.pipeline().estimator.name();
-    if ids.len() == 1 { name.to_owned() } else { format!("{name} x {}", ids.len()) }
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for id in ids {
+        let name = id.pipeline().estimator.name();
+        match counts.iter_mut().find(|c| c.0 == name) {
+            Some(count) => count.1 += 1,
+            None => counts.push((name.to_owned(), 1)),
+        }
+    }
+    let words = counts.into_iter().map(|(name, n)| match n {
+        1 => name,
+        n => format!("{name} x {n}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }

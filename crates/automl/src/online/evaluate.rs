@@ -1,18 +1,17 @@
 //! Running pipelines: the engine, or a script in tests.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, Validation};
 use pitchpipe_table::Dataset;
 
 /// What pipelines are run by.
 pub(crate) trait Evaluator {
-    /// Cross-validates pipelines by `deadline`, each within `limit`; `each` is told what became of them.
+    /// Cross-validates pipelines by `deadline`; `each` is told what became of them.
     fn evaluate(
         &mut self,
         pipelines: &[PipelineId],
         deadline: Option<Instant>,
-        limit: Option<Duration>,
         each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
     ) -> Result<Effort, FitError>;
 }
@@ -28,11 +27,9 @@ impl Evaluator for Engine<'_> {
         &mut self,
         pipelines: &[PipelineId],
         deadline: Option<Instant>,
-        limit: Option<Duration>,
         each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
     ) -> Result<Effort, FitError> {
         self.options.deadline = deadline;
-        self.options.pipeline_limit = limit;
         let all: Vec<_> = pipelines.iter().map(|id| id.pipeline()).collect();
         self.options.evaluate(self.dataset, &all, |i, outcome| each(pipelines[i], outcome))
     }

@@ -1,10 +1,18 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
-use pitchpipe_learn::{Evaluation, FittedPipeline, PipelineId};
-use pitchpipe_table::Metric;
+use pitchpipe_learn::{Evaluation, FitContext, FittedPipeline, PipelineId, Probabilities};
+use pitchpipe_table::{Dataset, Labels, Metric};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::report::{Candidate, Errors};
+
+/// The rows that learners are judged on.
+pub(crate) enum Judging<'a> {
+    /// Those that each fold leaves out: all, or these.
+    OutOfFold { rows: Option<Vec<usize>> },
+    /// Those of another table.
+    Rows { dataset: &'a Dataset, priors: Vec<f64>, ctx: FitContext },
+}
 
 /// A pipeline that finished, with its models.
 pub(crate) struct Learner {
@@ -19,46 +27,58 @@ pub(crate) struct Learner {
     pub(crate) models: Vec<FittedPipeline>,
     pub(crate) secs: f64,
     pub(crate) n_rows: usize,
+    /// Bytes of the models in a file, before compression.
+    pub(crate) n_bytes: u64,
     /// Two pipelines that are the same computation on this table have the same print.
     print: u64,
 }
 
 impl Learner {
-    /// Takes an evaluation; `judged` are the rows that ensembles are chosen by, all where there are none.
+    /// Takes an evaluation; `None` where the rows of another table could not be predicted.
     pub(crate) fn new(
         id: PipelineId,
         evaluation: Evaluation,
         metric: Metric,
         is_native: bool,
-        judged: Option<&[usize]>,
-    ) -> Self {
-        let errors = Errors {
-            balanced_error: evaluation.decided_error,
-            balanced_accuracy: 1.0 - evaluation.decided.balanced_accuracy,
-            accuracy: 1.0 - evaluation.decided.accuracy,
-            log_loss: evaluation.log_loss,
-            macro_f1: 1.0 - evaluation.decided.macro_f1,
-            roc_auc: evaluation.roc_auc.map(|auc| 1.0 - auc),
+        judging: &Judging<'_>,
+    ) -> Option<Self> {
+        let n_rows = evaluation.out_of_fold.as_ref().map_or(0, |all| all.labels.len());
+        let (mut probabilities, mut labels) = (Vec::new(), Vec::new());
+        let mut native_error = evaluation.error;
+        let errors = match judging {
+            Judging::OutOfFold { rows } => {
+                let all = evaluation.out_of_fold.as_ref()?;
+                let mut take = |row: usize| {
+                    probabilities.extend(all.probabilities.row(row).iter().map(|&p| p as f32));
+                    labels.push(all.labels.codes()[row]);
+                };
+                match rows {
+                    Some(rows) => rows.iter().for_each(|&row| take(row)),
+                    None => (0..n_rows).for_each(take),
+                }
+                errors_of(&evaluation)
+            }
+            Judging::Rows { dataset, priors, ctx } => {
+                let (mean, native) = mean_of_models(&evaluation.models, dataset, ctx)?;
+                probabilities = mean.iter().map(|&p| p as f32).collect();
+                native_error = pitchpipe_table::balanced_error_rate(dataset.labels(), &native);
+                labels = native.codes().to_vec();
+                Errors::of(dataset.labels(), &mean, priors)
+            }
         };
         let error = match (metric, is_native) {
-            (Metric::BalancedError, true) => evaluation.error,
+            (Metric::BalancedError, true) => native_error,
             _ => errors.by(metric),
         };
-        let (mut probabilities, mut labels, mut n_rows) = (Vec::new(), Vec::new(), 0);
-        if let Some(all) = &evaluation.out_of_fold {
-            n_rows = all.labels.len();
-            let mut take = |row: usize| {
-                probabilities.extend(all.probabilities.row(row).iter().map(|&p| p as f32));
-                labels.push(all.labels.codes()[row]);
-            };
-            match judged {
-                Some(rows) => rows.iter().for_each(|&row| take(row)),
-                None => (0..n_rows).for_each(take),
-            }
-        }
         let print = print_of(&probabilities);
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
-        Self { id, error, errors, probabilities, labels, models, secs, n_rows, print }
+        let n_bytes = 0;
+        Some(Self { id, error, errors, probabilities, labels, models, secs, n_rows, n_bytes, print })
+    }
+
+    /// What it is told apart by.
+    pub(crate) fn key(&self) -> usize {
+        self.id.index()
     }
 
     /// Its line on the leaderboard.
@@ -74,6 +94,33 @@ impl Learner {
             n_rows: self.n_rows,
             weight,
         }
+    }
+}
+
+/// The mean of fold models' probabilities, and its most probable classes.
+fn mean_of_models(
+    models: &[FittedPipeline],
+    dataset: &Dataset,
+    ctx: &FitContext,
+) -> Option<(Vec<f64>, Labels)> {
+    let mut mean = vec![0.0; dataset.n_rows() * dataset.labels().n_classes()];
+    for model in models {
+        let prediction = model.predict(dataset, ctx).ok()?;
+        let weight = 1.0 / models.len() as f64;
+        mean.iter_mut().zip(prediction.probabilities.values()).for_each(|(m, p)| *m += weight * p);
+    }
+    let labels = Probabilities::from_rows(dataset.labels().n_classes(), mean.clone()).argmax();
+    Some((mean, labels))
+}
+
+fn errors_of(evaluation: &Evaluation) -> Errors {
+    Errors {
+        balanced_error: evaluation.decided_error,
+        balanced_accuracy: 1.0 - evaluation.decided.balanced_accuracy,
+        accuracy: 1.0 - evaluation.decided.accuracy,
+        log_loss: evaluation.log_loss,
+        macro_f1: 1.0 - evaluation.decided.macro_f1,
+        roc_auc: evaluation.roc_auc.map(|auc| 1.0 - auc),
     }
 }
 
@@ -95,6 +142,32 @@ impl Errors {
             Metric::RocAuc => self.roc_auc.unwrap_or(0.5),
         }
     }
+
+    /// The errors of probabilities, each under the decision that suits it.
+    pub(crate) fn of(truth: &Labels, probabilities: &[f64], priors: &[f64]) -> Self {
+        let error = |metric: Metric| {
+            let labels = metric.decision().decide(truth, probabilities, priors);
+            metric.error(truth, &labels, probabilities)
+        };
+        Self::from_metrics(error)
+    }
+
+    /// The errors of labels, and of probabilities where a metric looks at these.
+    pub(crate) fn of_labels(truth: &Labels, labels: &Labels, probabilities: &[f64]) -> Self {
+        Self::from_metrics(|metric| metric.error(truth, labels, probabilities))
+    }
+
+    fn from_metrics(error: impl Fn(Metric) -> Option<f64>) -> Self {
+        let defined = |metric| error(metric).expect("only a ROC curve may not be defined");
+        Self {
+            balanced_error: defined(Metric::BalancedError),
+            balanced_accuracy: defined(Metric::BalancedAccuracy),
+            accuracy: defined(Metric::Accuracy),
+            log_loss: defined(Metric::LogLoss),
+            macro_f1: defined(Metric::MacroF1),
+            roc_auc: error(Metric::RocAuc),
+        }
+    }
 }
 
 /// The best learners, best first; equal computations once.
@@ -102,30 +175,31 @@ impl Errors {
 pub(crate) struct Library {
     learners: Vec<Learner>,
     most: usize,
+    memory: u64,
 }
 
 impl Library {
-    /// A library of at most so many.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { learners: Vec::new(), most }
+    /// A library of at most so many learners, whose models take at most so many bytes.
+    pub(crate) fn new(most: usize, memory: u64) -> Self {
+        Self { learners: Vec::new(), most, memory }
     }
 
     pub(crate) fn learners(&self) -> &[Learner] {
         &self.learners
     }
 
-    /// Whether a pipeline with this error would find a place.
-    pub(crate) fn has_place_for(&self, error: f64) -> bool {
-        self.learners.len() < self.most || self.learners.last().is_some_and(|l| error < l.error)
+    pub(crate) fn into_learners(self) -> Vec<Learner> {
+        self.learners
     }
 
     /// Takes in a learner; tells whether the library has changed. What it holds depends on the set of
-    /// learners it was given and not on their order.
-    pub(crate) fn add(&mut self, learner: Learner) -> bool {
+    /// learners it was given and not on their order, as long as the memory suffices.
+    pub(crate) fn add(&mut self, mut learner: Learner) -> bool {
         let key = |l: &Learner| (l.error, l.id);
         if let Some(same) = self.learners.iter_mut().find(|l| l.print == learner.print) {
             let is_earlier = learner.id < same.id;
             if is_earlier {
+                learner.n_bytes = same.n_bytes;
                 *same = learner;
             }
             return is_earlier;
@@ -134,8 +208,19 @@ impl Library {
         if at >= self.most {
             return false;
         }
+        learner.n_bytes = bytes_of(&learner.models);
         self.learners.insert(at, learner);
         self.learners.truncate(self.most);
-        true
+        let mut total: u64 = self.learners.iter().map(|l| l.n_bytes).sum();
+        while total > self.memory && self.learners.len() > 1 {
+            total -= self.learners.pop().map_or(0, |l| l.n_bytes);
+        }
+        at < self.learners.len()
     }
+}
+
+/// Bytes that models take when written, before compression.
+fn bytes_of(models: &[FittedPipeline]) -> u64 {
+    let size = |model: &FittedPipeline| postcard::experimental::serialized_size(model).unwrap_or(0);
+    models.iter().map(|model| size(model) as u64).sum()
 }

@@ -157,6 +157,16 @@ impl Search {
         self.weigh_all();
     }
 
+    /// Gives up pipelines that turned out not to run at all.
+    pub fn give_up(&mut self, pipelines: impl IntoIterator<Item = usize>) {
+        for j in pipelines {
+            if let Some(secs) = self.secs.get_mut(j) {
+                *secs = f64::NAN;
+            }
+        }
+        self.weigh_all();
+    }
+
     /// The predicted cost of an action's fresh members.
     pub fn cost_secs(&self, action: usize) -> Option<f64> {
         Some(self.costs[action]).filter(|secs| !secs.is_nan())

@@ -10,7 +10,7 @@ mod replay;
 mod searching;
 
 pub use orders::InOrder;
-pub use paper::{PaperLoop, Rounds};
+pub use paper::{PaperLoop, Predictor, Rounds};
 pub use recording::{Recording, Row};
 pub use replay::{Policy, Step, Trace, replay};
 pub use searching::Searching;

@@ -43,8 +43,14 @@ pub struct PaperLoop {
     queue: std::collections::VecDeque<usize>,
     seen: Vec<(usize, f64)>,
     is_seen: Vec<bool>,
+    predictor: Option<Predictor>,
+    /// The ensemble's validation error, where one is made.
+    ensemble_error: Option<f64>,
     best_before: f64,
 }
+
+/// Errors of all pipelines from those observed.
+pub type Predictor = Box<dyn Fn(&[(usize, f64)]) -> Result<Vec<f64>, SurrogateError> + Send>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -93,9 +99,27 @@ impl PaperLoop {
             queue: baseline.into_iter().filter(|&j| secs[j].is_finite()).collect(),
             seen: Vec::new(),
             is_seen: vec![false; n],
+            predictor: None,
+            ensemble_error: None,
             best_before: f64::INFINITY,
             secs,
         })
+    }
+
+    /// The same with errors predicted otherwise than by least squares on the embeddings, which then serve
+    /// the design alone.
+    pub fn predicting(self, predictor: Predictor) -> Self {
+        Self { predictor: Some(predictor), ..self }
+    }
+
+    /// How many rows of the embeddings are in use.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The time target of the present round.
+    pub fn target_secs(&self) -> f64 {
+        self.target_secs
     }
 
     /// Which pipelines may enter the design of this round, and for how long it may run.
@@ -125,7 +149,10 @@ impl PaperLoop {
     /// All unseen pipelines, best-predicted first.
     fn ranking(&self) -> Result<Vec<usize>, SurrogateError> {
         let y = self.embeddings.slice_axis(Axis(0), (..self.rank).into());
-        let predicted = least_squares(y, &self.seen)?;
+        let predicted = match &self.predictor {
+            Some(predict) => predict(&self.seen)?,
+            None => least_squares(y, &self.seen)?,
+        };
         let mut order: Vec<usize> = (0..self.secs.len())
             .filter(|&j| !self.is_seen[j] && self.secs[j].is_finite())
             .collect();
@@ -176,7 +203,10 @@ impl PaperLoop {
     }
 
     fn next_round(&mut self, left_secs: f64) -> Result<(), SurrogateError> {
-        let best = self.seen.iter().map(|s| s.1).fold(f64::INFINITY, f64::min);
+        // The paper's rule looks at the ensemble; where none is made, the best pipeline stands for it.
+        let best = self
+            .ensemble_error
+            .unwrap_or_else(|| self.seen.iter().map(|s| s.1).fold(f64::INFINITY, f64::min));
         if best < self.best_before && self.rank < self.embeddings.nrows() {
             self.rank += 1;
         }
@@ -243,5 +273,17 @@ impl Policy for PaperLoop {
             self.secs[j] = measured;
         }
         Ok(())
+    }
+
+    fn ensembled(&mut self, error: f64) {
+        self.ensemble_error = Some(error);
+    }
+
+    fn expect_secs(&mut self, secs: &[f64]) {
+        for (old, &new) in self.secs.iter_mut().zip(secs) {
+            if old.is_finite() {
+                *old = new;
+            }
+        }
     }
 }

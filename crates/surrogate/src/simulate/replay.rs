@@ -26,13 +26,20 @@ pub trait Policy {
     /// The next step, given the seconds left; `None` to wait for running steps, or to stop.
     fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError>;
 
-    /// A step has finished, with these errors and recorded seconds per pipeline.
+    /// A step has finished, with these errors and recorded seconds per pipeline. A pipeline that ran out of
+    /// time has seconds but no error, one that failed has neither.
     fn finished(
         &mut self,
         step: &Step,
         errors: &[(usize, f64)],
         secs: &[(usize, f64)],
     ) -> Result<(), SurrogateError>;
+
+    /// The validation error of the ensemble of all that has finished, where somebody makes one.
+    fn ensembled(&mut self, _error: f64) {}
+
+    /// Pipelines take other times from now on: the rows have become more, say.
+    fn expect_secs(&mut self, _secs: &[f64]) {}
 }
 
 /// What a replay found: pipelines with their errors in the order they came to be known.

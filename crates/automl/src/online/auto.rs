@@ -1,0 +1,166 @@
+//! The default policy: families of pipelines by expected improvement per second.
+//!
+//! A few fast families open, so that there is a model within the first moments; then the search of
+//! `pitchpipe_surrogate::search` over the distinct computations of the table. Predicted runtimes are corrected
+//! by those measured, unless the run is to be repeatable.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
+use pitchpipe_learn::PipelineId;
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::bayes::Prior;
+use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
+use pitchpipe_surrogate::simulate::{Policy, Step};
+
+use super::families::actions;
+use super::pace::Pace;
+use super::space::Space;
+
+/// Seconds that a step takes on top of its fits: choosing, reading rows, measuring.
+const OVERHEAD_SECS: f64 = 0.01;
+
+/// The families that open, by a member's name and its preparation: scaled, all columns.
+const OPENING: [&str; 2] = ["gaussian_nb", "decision_tree"];
+
+/// The default policy.
+pub(crate) struct Auto {
+    space: Space,
+    actions: Arc<Actions>,
+    search: Search,
+    opening: VecDeque<usize>,
+    pace: Pace,
+    /// Predicted seconds of each computation on the present rows, uncorrected.
+    predicted: Vec<f64>,
+    /// Whether some pipeline of a preparation has run, and how many have failed.
+    preparations: Vec<(bool, usize)>,
+    corrects: bool,
+    is_side_by_side: bool,
+}
+
+impl Auto {
+    /// A policy for the computations of `space`; `secs` are the predicted seconds of all pipelines.
+    pub(crate) fn new(
+        space: Space,
+        prior: &Prior,
+        secs: &[f64],
+        corrects: bool,
+        is_side_by_side: bool,
+    ) -> Result<Self, SurrogateError> {
+        let actions = Arc::new(actions(&space)?);
+        let predicted = space.narrow(secs);
+        let settings = SearchSettings { overhead_secs: OVERHEAD_SECS, ..SearchSettings::default() };
+        let posterior = Arc::new(space.prior(prior)?).posterior();
+        let costs: Vec<Option<f64>> = predicted.iter().map(|&t| Some(t)).collect();
+        let search = Search::new(settings, Arc::clone(&actions), posterior, &costs)?;
+        let opening = opening(&space, &actions);
+        let n_preparations = PipelineId::all().len() / N_ESTIMATORS;
+        Ok(Self {
+            space,
+            actions,
+            search,
+            opening,
+            pace: Pace::default(),
+            predicted,
+            preparations: vec![(false, 0); n_preparations],
+            corrects,
+            is_side_by_side,
+        })
+    }
+
+    fn correct(&mut self) {
+        let Self { search, pace, predicted, space, .. } = self;
+        search.predict_secs(|at| predicted[at] * pace.factor(kind(space, at)));
+    }
+
+    /// Gives up a preparation of which nothing has run and two families have failed.
+    fn give_up_dead_preparations(&mut self, failed: &[usize], ran: &[usize]) {
+        let preparation = |space: &Space, at: usize| space.id(at).index() / N_ESTIMATORS;
+        for &at in ran {
+            self.preparations[preparation(&self.space, at)].0 = true;
+        }
+        let mut dead: Vec<usize> = Vec::new();
+        let mut touched: Vec<usize> =
+            failed.iter().map(|&at| preparation(&self.space, at)).collect();
+        touched.dedup();
+        for p in touched {
+            let (has_run, n_failed) = &mut self.preparations[p];
+            *n_failed += 1;
+            if !*has_run && *n_failed >= 2 {
+                dead.push(p);
+            }
+        }
+        if !dead.is_empty() {
+            let given_up: Vec<usize> = (0..self.space.len())
+                .filter(|&at| dead.contains(&preparation(&self.space, at)))
+                .collect();
+            self.search.give_up(given_up);
+        }
+    }
+}
+
+/// The type of a computation's estimator.
+fn kind(space: &Space, at: usize) -> &'static str {
+    estimators()[space.id(at).positions()[4]].name()
+}
+
+fn opening(space: &Space, actions: &Actions) -> VecDeque<usize> {
+    let wanted = |name: &&str| {
+        (0..actions.len()).find(|&action| {
+            let at = actions.members(action)[0];
+            let [_, encoder, scaler, reducer, _] = space.id(at).positions();
+            (encoder, scaler, reducer) == (0, 0, 7) && kind(space, at).contains(*name)
+        })
+    };
+    OPENING.iter().filter_map(wanted).collect()
+}
+
+impl Policy for Auto {
+    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
+        let action = match self.opening.pop_front() {
+            Some(action) => Some(action),
+            None => self.search.choose(left_secs)?,
+        };
+        let Some(action) = action else { return Ok(None) };
+        let members = self.search.fresh_members(action);
+        if self.is_side_by_side {
+            self.search.start(action)?;
+        }
+        let members = members.into_iter().map(|at| self.space.id(at).index()).collect();
+        Ok(Some(Step { members, cost_factor: self.actions.cost_factor(action), mark: action }))
+    }
+
+    fn finished(
+        &mut self,
+        step: &Step,
+        errors: &[(usize, f64)],
+        secs: &[(usize, f64)],
+    ) -> Result<(), SurrogateError> {
+        let place = |index: usize| PipelineId::new(index).and_then(|id| self.space.place(id));
+        let at = |of: &[(usize, f64)]| -> Vec<(usize, f64)> {
+            of.iter().filter_map(|&(j, value)| Some((place(j)?, value))).collect()
+        };
+        let (errors, secs) = (at(errors), at(secs));
+        self.search.record(step.mark, &errors)?;
+        let ran: Vec<usize> = secs.iter().map(|s| s.0).collect();
+        let failed: Vec<usize> =
+            step.members.iter().filter_map(|&j| place(j)).filter(|j| !ran.contains(j)).collect();
+        self.give_up_dead_preparations(&failed, &ran);
+        if self.corrects {
+            for &(j, took) in &secs {
+                let ratio = took / self.predicted[j];
+                // Out of time: it would have taken longer still.
+                let is_cut = !errors.iter().any(|e| e.0 == j);
+                self.pace.note(kind(&self.space, j), if is_cut { ratio.max(1.0) * 2.0 } else { ratio });
+            }
+            self.correct();
+        }
+        Ok(())
+    }
+
+    fn expect_secs(&mut self, secs: &[f64]) {
+        self.predicted = self.space.narrow(secs);
+        self.correct();
+    }
+}

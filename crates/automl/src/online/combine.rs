@@ -1,0 +1,158 @@
+//! The ensemble of the candidate learners found so far, ready at any instant.
+
+use std::time::{Duration, Instant};
+
+use pitchpipe_table::{Labels, Metric};
+
+use super::library::{Learner, Library};
+use super::report::Errors;
+use crate::ensemble::{
+    Combination, GreedySettings, Judge, Selection, VOTERS, majority, select, vote,
+};
+
+/// How many candidate learners an ensemble is chosen among.
+const LIBRARY: usize = 40;
+
+/// Bytes that are serialised, compressed and written in a second, at the least.
+const BYTES_A_SECOND: f64 = 60e6;
+
+/// The candidate learners on one set of rows, and the ensemble of them.
+pub(crate) struct Combiner {
+    pub(crate) library: Library,
+    pub(crate) selection: Selection,
+    pub(crate) errors: Option<Errors>,
+    judge: Judge,
+    truth: Labels,
+    priors: Vec<f64>,
+    metric: Metric,
+    combination: Combination,
+    seed: u64,
+    size_limit: u64,
+    is_stale: bool,
+    /// Seconds that the last update took for each candidate.
+    secs_each: f64,
+}
+
+impl Combiner {
+    /// `truth` are the labels of the rows that ensembles are chosen by, `priors` the classes' shares of the
+    /// training rows; learners are kept in `memory` bytes and the model in `size_limit`.
+    pub(crate) fn new(
+        truth: Labels,
+        priors: Vec<f64>,
+        metric: Metric,
+        combination: Combination,
+        seed: u64,
+        memory: u64,
+        size_limit: u64,
+    ) -> Self {
+        Self {
+            library: Library::new(LIBRARY, memory),
+            selection: Selection::default(),
+            errors: None,
+            judge: Judge::new(&truth, &priors, metric),
+            truth,
+            priors,
+            metric,
+            combination,
+            seed,
+            size_limit,
+            is_stale: false,
+            secs_each: 0.0,
+        }
+    }
+
+    /// Takes in a learner.
+    pub(crate) fn add(&mut self, learner: Learner) {
+        self.is_stale |= self.library.add(learner);
+    }
+
+    /// The ensemble's error by the metric asked for; for a vote by native decisions.
+    pub(crate) fn error(&self) -> Option<f64> {
+        self.errors.as_ref().map(|errors| errors.by(self.metric))
+    }
+
+    /// Seconds that bringing the ensemble up to date is expected to take.
+    pub(crate) fn expected_secs(&self) -> f64 {
+        if self.is_stale { self.secs_each * self.library.learners().len() as f64 } else { 0.0 }
+    }
+
+    /// The time that writing the model is expected to take.
+    pub(crate) fn write_time(&self) -> Duration {
+        let bytes: u64 = self.base_learners().map(|l| l.n_bytes).sum();
+        Duration::from_secs_f64(bytes.min(2 * self.size_limit) as f64 / BYTES_A_SECOND)
+    }
+
+    fn base_learners(&self) -> impl Iterator<Item = &Learner> {
+        let learners = self.library.learners();
+        self.selection.weights.iter().filter_map(|&(id, _)| learners.iter().find(|l| l.key() == id))
+    }
+
+    /// Brings the ensemble up to date, as far as the time allows; gives the seconds it took.
+    pub(crate) fn update(&mut self, deadline: Option<Instant>) -> f64 {
+        if !std::mem::take(&mut self.is_stale) {
+            return 0.0;
+        }
+        let start = Instant::now();
+        let learners = self.library.learners();
+        let positions = match self.combination {
+            Combination::Vote => vote(learners.len()),
+            Combination::Average => {
+                let candidates: Vec<&[f32]> =
+                    learners.iter().map(|l| l.probabilities.as_slice()).collect();
+                let settings = GreedySettings { seed: self.seed, ..GreedySettings::default() };
+                let is_over = || deadline.is_some_and(|d| Instant::now() >= d);
+                select(&self.judge, &candidates, &settings, &is_over)
+            }
+        };
+        self.errors = Some(match self.combination {
+            Combination::Vote => self.voted_errors(),
+            Combination::Average => self.averaged_errors(&positions),
+        });
+        let weights =
+            positions.weights.iter().map(|&(at, w)| (self.library.learners()[at].key(), w));
+        self.selection = Selection { weights: weights.collect(), loss: positions.loss };
+        let secs = start.elapsed().as_secs_f64();
+        self.secs_each = secs / self.library.learners().len().max(1) as f64;
+        secs
+    }
+
+    fn averaged_errors(&self, positions: &Selection) -> Errors {
+        let mut mean = vec![0.0; self.truth.len() * self.truth.n_classes()];
+        for &(at, weight) in &positions.weights {
+            let probabilities = &self.library.learners()[at].probabilities;
+            mean.iter_mut().zip(probabilities).for_each(|(m, &p)| *m += weight * f64::from(p));
+        }
+        Errors::of(&self.truth, &mean, &self.priors)
+    }
+
+    /// The errors of the majority's labels; probabilities are shares of the votes.
+    fn voted_errors(&self) -> Errors {
+        let learners = self.library.learners();
+        let voters = &learners[..learners.len().min(VOTERS)];
+        let n_classes = self.truth.n_classes();
+        let mut shares = vec![0.0; self.truth.len() * n_classes];
+        let voted: Vec<u32> = (0..self.truth.len())
+            .map(|row| {
+                let votes: Vec<u32> = voters.iter().map(|l| l.labels[row]).collect();
+                for &v in &votes {
+                    shares[row * n_classes + v as usize] += 1.0 / votes.len() as f64;
+                }
+                majority(&votes, n_classes)
+            })
+            .collect();
+        Errors::of_labels(&self.truth, &Labels::from_codes(voted, n_classes), &shares)
+    }
+
+    /// The base learners with their weights, taken out of the library, heaviest first; light ones are
+    /// left out until all together take at most the bytes allowed by `fits`.
+    pub(crate) fn into_base_learners(self) -> Vec<(Learner, f64)> {
+        let mut learners: Vec<Option<Learner>> =
+            self.library.into_learners().into_iter().map(Some).collect();
+        let mut taken = Vec::new();
+        for (key, weight) in self.selection.weights {
+            let found = learners.iter_mut().find(|l| l.as_ref().is_some_and(|l| l.key() == key));
+            taken.extend(found.and_then(Option::take).map(|learner| (learner, weight)));
+        }
+        taken
+    }
+}
