@@ -27,7 +27,12 @@ impl Default for GreedySettings {
 
 /// Chooses weights for candidates, given the probabilities of each, row-major and best candidate first. Once
 /// `is_over` the ensemble is left as it is by then.
-pub(crate) fn select(judge: &Judge, candidates: &[&[f32]], settings: &GreedySettings) -> Selection {
+pub(crate) fn select(
+    judge: &Judge,
+    candidates: &[&[f32]],
+    settings: &GreedySettings,
+    is_over: &dyn Fn() -> bool,
+) -> Selection {
     if candidates.is_empty() {
         return Selection::default();
     }

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
 use pitchpipe_learn::PipelineId;
+use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
@@ -152,7 +152,8 @@ impl Policy for Auto {
                 let ratio = took / self.predicted[j];
                 // Out of time: it would have taken longer still.
                 let is_cut = !errors.iter().any(|e| e.0 == j);
-                self.pace.note(kind(&self.space, j), if is_cut { ratio.max(1.0) * 2.0 } else { ratio });
+                self.pace
+                    .note(kind(&self.space, j), if is_cut { ratio.max(1.0) * 2.0 } else { ratio });
             }
             self.correct();
         }

@@ -4,17 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::search_space::N_PIPELINES;
-use pitchpipe_learn::{PipelineId, Validation};
-use pitchpipe_surrogate::simulate::InOrder;
-use pitchpipe_table::{Dataset, Decision, Metric, MissingCells};
+use pitchpipe_table::{Dataset, Metric};
 
-use super::clock::{Clock, WallClock};
-use super::drive::{Drive, Settings};
-use super::evaluate::Engine;
-use super::{AutoMlError, Candidate, Method, Progress, Report, StopReason, memory};
-use crate::ensemble::Combination;
-use crate::model::{BaseLearner, Model, kinds_of};
+use super::search::Fit;
+use super::{AutoMlError, Method, Progress};
+use crate::model::{Model, kinds_of};
+use crate::surrogate::Surrogate;
 
 /// The time budget where none is given.
 pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_secs(60);
@@ -22,22 +17,25 @@ pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_secs(60);
 /// How many bytes a model file may take where the caller does not say.
 pub const DEFAULT_MODEL_SIZE_LIMIT: u64 = 50_000_000;
 
+/// The least rows that a table may have.
+const LEAST_ROWS: usize = 4;
+
 /// A search for the best ensemble within a time budget.
 #[derive(Clone, Debug)]
 pub struct AutoMl {
-    budget: Duration,
-    method: Method,
-    metric: Metric,
-    threads: usize,
-    memory_limit: Option<u64>,
-    max_evaluations: Option<usize>,
-    seed: u64,
-    started_at: Option<Instant>,
-    cancel: Option<Arc<AtomicBool>>,
-    #[allow(dead_code)] // Read once ensembles are chosen by these rows.
-    validation: Option<Dataset>,
-    #[allow(dead_code)]
-    model_size_limit: u64,
+    pub(super) budget: Duration,
+    pub(super) method: Method,
+    pub(super) metric: Metric,
+    pub(super) threads: usize,
+    pub(super) memory_limit: Option<u64>,
+    pub(super) max_evaluations: Option<usize>,
+    pub(super) seed: u64,
+    pub(super) n_folds: Option<usize>,
+    pub(super) surrogate: Option<Arc<Surrogate>>,
+    pub(super) started_at: Option<Instant>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) validation: Option<Dataset>,
+    pub(super) model_size_limit: u64,
 }
 
 impl Default for AutoMl {
@@ -50,6 +48,8 @@ impl Default for AutoMl {
             memory_limit: None,
             max_evaluations: None,
             seed: 0,
+            n_folds: None,
+            surrogate: None,
             started_at: None,
             cancel: None,
             validation: None,
@@ -100,6 +100,16 @@ impl AutoMl {
         Self { seed, ..self }
     }
 
+    /// How many folds pipelines are cross-validated on; by default three, and more on small tables.
+    pub fn folds(self, n: usize) -> Self {
+        Self { n_folds: Some(n), ..self }
+    }
+
+    /// What was learned from other tables; by default what comes with the program.
+    pub fn surrogate(self, surrogate: Arc<Surrogate>) -> Self {
+        Self { surrogate: Some(surrogate), ..self }
+    }
+
     /// When the budget began; by default when [`AutoMl::fit`] is called.
     pub fn started_at(self, start: Instant) -> Self {
         Self { started_at: Some(start), ..self }
@@ -132,51 +142,15 @@ impl AutoMl {
         dataset: &Dataset,
         mut progress: impl FnMut(Progress) + Send,
     ) -> Result<Model, AutoMlError> {
-        let clock = WallClock::started_at(self.started_at.unwrap_or_else(Instant::now));
+        let start = self.started_at.unwrap_or_else(Instant::now);
         self.check(dataset)?;
-        progress(Progress::Begun {
-            method: self.method,
-            budget: self.budget,
-            n_rows: dataset.n_rows(),
-            elapsed: clock.elapsed(),
-        });
-        let mut engine = Engine {
-            dataset,
-            options: Validation {
-                threads: self.threads,
-                seed: self.seed,
-                cancel: self.cancel.clone(),
-                memory_limit: Some(self.memory_limit.unwrap_or_else(memory::default_limit)),
-                keep_predictions: true,
-                keep_models: true,
-                ..Validation::default()
-            },
-        };
-        let combination =
-            if self.method.is_of_paper() { Combination::Vote } else { Combination::Average };
-        let settings = Settings {
-            budget: self.budget,
-            metric: self.metric,
-            combination,
-            feeds_native: true,
-            max_evaluations: self.max_evaluations,
-            cancel: self.cancel.clone(),
-            seed: self.seed,
-        };
-        let truth = dataset.labels().clone();
-        let priors = truth.priors();
-        let mut drive = Drive::new(settings, &clock, truth, &priors, None);
-        let mut policy = InOrder::new(opening(), vec![Some(1e-3); N_PIPELINES]);
-        let stop = drive.run(&mut policy, &mut engine, &mut progress)?;
-        progress(Progress::Assembling { elapsed: clock.elapsed() });
-        drive.ensemble(&mut progress);
-        self.model(dataset, drive, &clock, stop, engine.options.n_folds)
+        Fit::new(self, dataset, start)?.run(&mut progress)
     }
 
     fn check(&self, dataset: &Dataset) -> Result<(), AutoMlError> {
-        let (n_rows, needed) = (dataset.n_rows(), 4);
-        if n_rows < needed {
-            return Err(AutoMlError::TooFewRows { n_rows, needed });
+        let n_rows = dataset.n_rows();
+        if n_rows < LEAST_ROWS {
+            return Err(AutoMlError::TooFewRows { n_rows, needed: LEAST_ROWS });
         }
         if dataset.columns().is_empty() {
             return Err(AutoMlError::NoFeatures);
@@ -184,87 +158,24 @@ impl AutoMl {
         if dataset.labels().counts().iter().filter(|&&n| n > 0).count() < 2 {
             return Err(AutoMlError::OneClass);
         }
+        let setting = |name, value: usize, wanted| {
+            Err(AutoMlError::Setting { name, value: value.to_string(), wanted })
+        };
+        match (self.n_folds, self.max_evaluations) {
+            (Some(n @ 0..2), _) => return setting("folds", n, "at least 2"),
+            (_, Some(0)) => return setting("max_evaluations", 0, "at least 1"),
+            _ => {}
+        }
+        let Some(validation) = &self.validation else { return Ok(()) };
+        let classes = |d: &Dataset| d.labels().n_classes();
+        if classes(validation) != classes(dataset) {
+            let (wanted, got) = (classes(dataset), classes(validation));
+            return Err(AutoMlError::OtherValidation { wanted, got });
+        }
+        if kinds_of(validation) != kinds_of(dataset) || validation.n_rows() == 0 {
+            let (wanted, got) = (dataset.columns().len(), validation.columns().len());
+            return Err(AutoMlError::OtherValidation { wanted, got });
+        }
         Ok(())
     }
-
-    fn model(
-        &self,
-        dataset: &Dataset,
-        mut drive: Drive<'_>,
-        clock: &dyn Clock,
-        stop: StopReason,
-        n_folds: usize,
-    ) -> Result<Model, AutoMlError> {
-        let counts = drive.counts.clone();
-        if drive.selection.weights.is_empty() {
-            return Err(match (stop, counts.first_failure) {
-                (StopReason::Cancelled, _) => AutoMlError::Cancelled,
-                (_, Some(first)) if counts.n_out_of_time == 0 => {
-                    AutoMlError::AllFailed { n_failed: counts.n_failed, first }
-                }
-                _ => AutoMlError::OutOfTime { budget: self.budget, n_started: counts.n_started },
-            });
-        }
-        let weight_of =
-            |at: usize| drive.selection.weights.iter().find(|(i, _)| *i == at).map_or(0.0, |w| w.1);
-        let learners = drive.library.learners();
-        let leaderboard: Vec<Candidate> =
-            learners.iter().enumerate().map(|(i, l)| l.candidate(weight_of(i))).collect();
-        let base = drive.selection.weights.iter().map(|&(i, weight)| BaseLearner {
-            pipeline: learners[i].id.pipeline(),
-            weight,
-            models: learners[i].models.clone(),
-        });
-        let base: Vec<BaseLearner> = base.collect();
-        let report = Report {
-            method: self.method,
-            metric: self.metric,
-            seed: self.seed,
-            budget_secs: self.budget.as_secs_f64(),
-            elapsed_secs: clock.elapsed().as_secs_f64(),
-            n_rows: dataset.n_rows(),
-            n_features: dataset.columns().len(),
-            n_classes: dataset.labels().n_classes(),
-            n_rows_used: dataset.n_rows(),
-            n_folds,
-            n_evaluated: counts.n_evaluated,
-            n_failed: counts.n_failed,
-            n_out_of_time: counts.n_out_of_time,
-            ensemble: leaderboard[0].errors.clone(),
-            leaderboard,
-            time_spent: std::mem::take(&mut drive.time_spent),
-            stop_reason: stop,
-            notes: Vec::new(),
-        };
-        Ok(Model {
-            schema: dataset.schema().map(|s| (**s).clone()),
-            columns: kinds_of(dataset),
-            n_classes: dataset.labels().n_classes(),
-            priors: dataset.labels().priors(),
-            decision: if self.method.is_of_paper() {
-                Decision::Native
-            } else {
-                self.metric.decision()
-            },
-            combination: drive.settings.combination,
-            learners: base,
-            missing: MissingCells::default(),
-            report,
-        })
-    }
-}
-
-/// Fast pipelines that are good on many tables, to begin with.
-fn opening() -> Vec<usize> {
-    let wanted =
-        ["gaussian_nb", "decision_tree", "logistic", "extra_trees", "random_forest", "gradient"];
-    let all: Vec<PipelineId> =
-        PipelineId::oboe_slice(pitchpipe_learn::impute::Imputer::Mean).collect();
-    wanted
-        .iter()
-        .flat_map(|name| {
-            let named = |id: &&PipelineId| id.pipeline().estimator.name().contains(name);
-            all.iter().filter(named).take(2).map(|id| id.index()).collect::<Vec<_>>()
-        })
-        .collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pitchpipe_learn::{Evaluation, FitError, Outcome, PipelineId};
 use pitchpipe_surrogate::simulate::{Policy, Step};
@@ -83,10 +83,11 @@ impl<'a> Drive<'a> {
 
     /// Goes on with other rows, on which pipelines are expected to take `secs`. The best so far are run
     /// again there.
-    pub(crate) fn begin_level(&mut self, secs: Vec<f64>, combiner: Combiner) {
+    /// Gives the candidates so far.
+    pub(crate) fn begin_level(&mut self, secs: Vec<f64>, combiner: Combiner) -> Combiner {
         self.rerun = best_of_each_kind(&self.combiner.library).into();
         self.secs = secs;
-        self.combiner = combiner;
+        std::mem::replace(&mut self.combiner, combiner)
     }
 
     /// Runs until `until`, to the end of the time, or of what there is to run. `None` where the level is
@@ -200,7 +201,8 @@ impl<'a> Drive<'a> {
             }
         })?;
         let wall = self.clock.elapsed().saturating_sub(started).as_secs_f64();
-        let cpu: f64 = effort.estimator_secs.iter().map(|s| s.1).sum::<f64>() + effort.preparation_secs;
+        let cpu: f64 =
+            effort.estimator_secs.iter().map(|s| s.1).sum::<f64>() + effort.preparation_secs;
         if cpu > 1e-3 {
             let ratio = (wall / cpu).clamp(0.02, 50.0);
             self.wall_per_cpu = 0.7 * self.wall_per_cpu + 0.3 * ratio;
@@ -322,11 +324,6 @@ impl<'a> Drive<'a> {
     fn spent(&self, what: &str) -> f64 {
         self.time_spent.iter().filter(|spent| spent.what == what).map(|spent| spent.secs).sum()
     }
-
-    /// An instant so far from the start of the budget, if a real clock runs.
-    pub(crate) fn instant(&self, elapsed: Duration) -> Option<Instant> {
-        self.clock.instant(elapsed)
-    }
 }
 
 /// The best learners: first the best of each type of estimator, then others.
@@ -335,11 +332,6 @@ fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
     let (mut firsts, mut others) = (Vec::new(), Vec::new());
     for learner in library.learners() {
         let name = learner.id.pipeline().estimator.name();
-        let name = pitchpipe_learn::search_space::estimators()
-            .iter()
-            .map(|e| e.name())
-            .find(|n| *n == name)
-            .unwrap_or("");
         if kinds.contains(&name) {
             others.push(learner.id);
         } else {

@@ -18,8 +18,14 @@ pub(crate) trait Evaluator {
 
 /// The real thing.
 pub(crate) struct Engine<'a> {
-    pub(crate) dataset: &'a Dataset,
-    pub(crate) options: Validation,
+    dataset: &'a Dataset,
+    options: Validation,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(dataset: &'a Dataset, options: Validation) -> Self {
+        Self { dataset, options }
+    }
 }
 
 impl Evaluator for Engine<'_> {

@@ -72,7 +72,9 @@ mod tests {
     #[test]
     fn rows_double_as_the_time_does() {
         let levels = levels(1_000_000, 20 * SECOND, 60 * SECOND, |n| n as f64 * 1e-4);
-        assert!(levels.windows(2).all(|w| w[1].n_rows == 2 * w[0].n_rows && w[0].until < w[1].until));
+        assert!(
+            levels.windows(2).all(|w| w[1].n_rows == 2 * w[0].n_rows && w[0].until < w[1].until)
+        );
         assert_eq!(levels.last().unwrap().until, 60 * SECOND);
         assert!(levels[0].n_rows as f64 * 1e-4 <= 40.0 / 12.0);
         assert!(levels.last().unwrap().n_rows as f64 * 1e-4 <= 10.0);

@@ -73,7 +73,18 @@ impl Learner {
         let print = print_of(&probabilities);
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
         let n_bytes = 0;
-        Some(Self { id, error, errors, probabilities, labels, models, secs, n_rows, n_bytes, print })
+        Some(Self {
+            id,
+            error,
+            errors,
+            probabilities,
+            labels,
+            models,
+            secs,
+            n_rows,
+            n_bytes,
+            print,
+        })
     }
 
     /// What it is told apart by.

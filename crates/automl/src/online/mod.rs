@@ -4,16 +4,24 @@
 //! deadline; what finished becomes a candidate learner, and an ensemble of candidate learners is ready at any
 //! instant. The models of the folds are kept, so that nothing is refitted at the end.
 
+mod auto;
 mod automl;
 mod clock;
+mod combine;
 mod drive;
 mod error;
 mod evaluate;
+mod families;
+mod levels;
 mod library;
 mod memory;
 mod method;
+mod pace;
+mod policies;
 mod progress;
 mod report;
+mod search;
+mod space;
 
 pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
 pub use error::AutoMlError;

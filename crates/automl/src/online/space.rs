@@ -142,7 +142,9 @@ mod tests {
     }
 
     fn numeric(n: usize) -> Vec<Column> {
-        (0..n).map(|j| Column::Numeric((0..6).map(|i| f64::from(i * (j as i32 + 1))).collect())).collect()
+        (0..n)
+            .map(|j| Column::Numeric((0..6).map(|i| f64::from(i * (j as i32 + 1))).collect()))
+            .collect()
     }
 
     #[test]

@@ -1,0 +1,297 @@
+//! One search: from rows and a budget to a model.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pitchpipe_learn::impute::Imputer;
+use pitchpipe_learn::search_space::estimators;
+use pitchpipe_learn::{FitContext, PipelineId, Validation};
+use pitchpipe_table::{Dataset, Decision, MissingCells, stratified_subsample};
+
+use super::clock::{Clock, WallClock};
+use super::combine::Combiner;
+use super::drive::{Drive, Settings};
+use super::evaluate::Engine;
+use super::levels::{Level, levels};
+use super::library::Judging;
+use super::policies::{Setup, make};
+use super::space::Space;
+use super::{AutoMl, AutoMlError, Candidate, Progress, Report, StopReason, memory};
+use crate::ensemble::Combination;
+use crate::model::{BaseLearner, Model, kinds_of};
+use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
+
+/// Ensembles are chosen by no more rows than this.
+const MOST_JUDGED: usize = 6_000;
+
+/// The share of the memory that candidate learners may take.
+const LIBRARY_SHARE: u64 = 4;
+
+/// Below this many rows there are more folds than three.
+const FEW_ROWS: usize = 500;
+
+/// One search.
+pub(super) struct Fit<'a> {
+    automl: &'a AutoMl,
+    dataset: &'a Dataset,
+    clock: WallClock,
+    surrogate: Arc<Surrogate>,
+    memory_limit: u64,
+    n_folds: usize,
+}
+
+impl<'a> Fit<'a> {
+    pub(super) fn new(
+        automl: &'a AutoMl,
+        dataset: &'a Dataset,
+        start: Instant,
+    ) -> Result<Self, AutoMlError> {
+        let few = if dataset.n_rows() < FEW_ROWS { 5 } else { 3 };
+        Ok(Self {
+            automl,
+            dataset,
+            clock: WallClock::started_at(start),
+            surrogate: automl.surrogate.clone().unwrap_or_else(Surrogate::embedded),
+            memory_limit: automl.memory_limit.unwrap_or_else(memory::default_limit),
+            n_folds: automl.n_folds.unwrap_or(if automl.method.is_of_paper() { 3 } else { few }),
+        })
+    }
+
+    /// Searches, and puts the model together.
+    pub(super) fn run(self, tell: &mut (dyn FnMut(Progress) + Send)) -> Result<Model, AutoMlError> {
+        let AutoMl { method, budget, .. } = *self.automl;
+        let (n_rows, elapsed) = (self.dataset.n_rows(), self.clock.elapsed());
+        tell(Progress::Begun { method, budget, n_rows, elapsed });
+        let levels = self.levels();
+        let is_repeatable = self.automl.max_evaluations.is_some();
+        let mut secs = self.secs(levels[0].n_rows);
+        let (mut policy, kind) = make(Setup {
+            method,
+            surrogate: &self.surrogate,
+            space: Space::of(self.dataset),
+            secs: &secs,
+            budget_secs: budget.saturating_sub(self.clock.elapsed()).as_secs_f64(),
+            seed: self.automl.seed,
+            is_repeatable,
+            is_side_by_side: self.automl.threads > 1 && !is_repeatable,
+        })?;
+        let mut drive = Drive::new(self.settings(kind), &self.clock, self.combiner(None));
+        let mut earlier: Option<(Combiner, usize)> = None;
+        let mut stop = StopReason::TimeBudget;
+        let mut n_used = n_rows;
+        for (i, level) in levels.iter().enumerate() {
+            let (sample, judging) = self.sample(level);
+            if sample.n_rows() < n_rows {
+                tell(Progress::Sampled { n_rows: sample.n_rows(), of: n_rows });
+            }
+            if i > 0 {
+                secs = self.secs(level.n_rows);
+                policy.expect_secs(&secs);
+            }
+            let combiner = self.combiner(Some((&sample, &judging)));
+            let before = drive.begin_level(secs.clone(), combiner);
+            if before.error().is_some() {
+                earlier = Some((before, n_used));
+            }
+            n_used = sample.n_rows();
+            let mut engine = Engine::new(&sample, self.validation());
+            let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, tell)?;
+            drive.ensemble(tell);
+            if let Some(ended) = ended
+                && (ended != StopReason::NothingLeft || i + 1 == levels.len())
+            {
+                stop = ended;
+                break;
+            }
+        }
+        tell(Progress::Assembling { elapsed: self.clock.elapsed() });
+        if let Some((before, n_before)) = earlier
+            && is_better(&before, &drive.combiner)
+        {
+            drive.combiner = before;
+            n_used = n_before;
+        }
+        self.model(drive, stop, n_used)
+    }
+
+    /// The rows to search with, and when. A repeatable run uses one sample, as the clock may not decide.
+    fn levels(&self) -> Vec<Level> {
+        let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
+        let size = DatasetSize::of(self.dataset);
+        let forest = typical();
+        let typical = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n))[forest];
+        let is_repeatable = self.automl.max_evaluations.is_some();
+        let begun = if is_repeatable { Duration::ZERO } else { self.clock.elapsed() };
+        let all = levels(n_rows, begun, budget, typical);
+        if is_repeatable || self.automl.method != super::Method::Auto {
+            return vec![Level { until: budget, ..all[0] }];
+        }
+        all
+    }
+
+    /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
+    fn secs(&self, n_rows: usize) -> Vec<f64> {
+        let size = DatasetSize::of(self.dataset).with_rows(n_rows);
+        let mut secs = self.surrogate.runtimes().predict_secs(&size);
+        // k folds of (k - 1) / k of the rows each.
+        let factor = (self.n_folds as f64 - 1.0) / 2.0;
+        secs.iter_mut().for_each(|t| *t *= factor);
+        secs
+    }
+
+    fn settings(&self, kind: ErrorKind) -> Settings {
+        let AutoMl { budget, method, metric, threads, max_evaluations, .. } = *self.automl;
+        let is_vote = method.is_of_paper();
+        Settings {
+            budget,
+            metric,
+            combination: if is_vote { Combination::Vote } else { Combination::Average },
+            feeds_native: kind == ErrorKind::Native,
+            max_evaluations,
+            cancel: self.automl.cancel.clone(),
+            side_by_side: if max_evaluations.is_some() { 1 } else { threads.max(1) },
+            wall_per_cpu: 1.0 / threads.clamp(1, self.n_folds) as f64,
+        }
+    }
+
+    fn validation(&self) -> Validation {
+        Validation {
+            n_folds: self.n_folds,
+            threads: self.automl.threads.max(1),
+            seed: self.automl.seed,
+            cancel: self.automl.cancel.clone(),
+            memory_limit: Some(self.memory_limit),
+            keep_predictions: true,
+            keep_models: true,
+            ..Validation::default()
+        }
+    }
+
+    /// The rows of a level, and those that learners are judged on.
+    fn sample(&self, level: &Level) -> (Cow<'a, Dataset>, Judging<'a>) {
+        let seed = self.automl.seed;
+        let sample = if level.n_rows < self.dataset.n_rows() {
+            let rows = stratified_subsample(self.dataset.labels(), level.n_rows, seed);
+            Cow::Owned(self.dataset.select(&rows))
+        } else {
+            Cow::Borrowed(self.dataset)
+        };
+        if let Some(dataset) = &self.automl.validation {
+            let deadline = self.clock.instant(self.automl.budget);
+            let ctx = FitContext::unhurried().with_deadline(deadline);
+            let priors = self.dataset.labels().priors();
+            return (sample, Judging::Rows { dataset, priors, ctx });
+        }
+        let is_many = sample.n_rows() > MOST_JUDGED;
+        let rows = is_many.then(|| stratified_subsample(sample.labels(), MOST_JUDGED, seed));
+        (sample, Judging::OutOfFold { rows })
+    }
+
+    fn combiner(&self, on: Option<(&Dataset, &Judging<'_>)>) -> Combiner {
+        let truth = match on {
+            None => self.dataset.labels().select(&[]),
+            Some((_, Judging::Rows { dataset, .. })) => dataset.labels().clone(),
+            Some((sample, Judging::OutOfFold { rows: None })) => sample.labels().clone(),
+            Some((sample, Judging::OutOfFold { rows: Some(rows) })) => sample.labels().select(rows),
+        };
+        let AutoMl { metric, method, seed, model_size_limit, .. } = *self.automl;
+        let combination =
+            if method.is_of_paper() { Combination::Vote } else { Combination::Average };
+        let priors = self.dataset.labels().priors();
+        let memory = (self.memory_limit / LIBRARY_SHARE).max(1);
+        Combiner::new(truth, priors, metric, combination, seed, memory, model_size_limit)
+    }
+
+    fn model(
+        &self,
+        drive: Drive<'_>,
+        stop: StopReason,
+        n_used: usize,
+    ) -> Result<Model, AutoMlError> {
+        let counts = drive.counts.clone();
+        let Some(ensemble) = drive.combiner.errors.clone() else {
+            return Err(match (stop, counts.first_failure) {
+                (StopReason::Cancelled, _) => AutoMlError::Cancelled,
+                (_, Some(first)) if counts.n_out_of_time == 0 => {
+                    AutoMlError::AllFailed { n_failed: counts.n_failed, first }
+                }
+                _ => AutoMlError::OutOfTime {
+                    budget: self.automl.budget,
+                    n_started: counts.n_started,
+                },
+            });
+        };
+        let combination = drive.settings.combination;
+        let weights = drive.combiner.selection.weights.clone();
+        let weight_of = |key: usize| weights.iter().find(|w| w.0 == key).map_or(0.0, |w| w.1);
+        let leaderboard: Vec<Candidate> = drive
+            .combiner
+            .library
+            .learners()
+            .iter()
+            .map(|l| l.candidate(weight_of(l.key())))
+            .collect();
+        let time_spent = drive.time_spent;
+        let learners: Vec<BaseLearner> = drive
+            .combiner
+            .into_base_learners()
+            .into_iter()
+            .map(|(learner, weight)| BaseLearner {
+                pipeline: learner.id.pipeline(),
+                weight,
+                models: learner.models,
+            })
+            .collect();
+        let AutoMl { method, metric, seed, budget, .. } = *self.automl;
+        let labels = self.dataset.labels();
+        let report = Report {
+            method,
+            metric,
+            seed,
+            budget_secs: budget.as_secs_f64(),
+            elapsed_secs: self.clock.elapsed().as_secs_f64(),
+            n_rows: self.dataset.n_rows(),
+            n_features: self.dataset.columns().len(),
+            n_classes: labels.n_classes(),
+            n_rows_used: n_used,
+            n_folds: self.n_folds,
+            n_evaluated: counts.n_evaluated,
+            n_failed: counts.n_failed,
+            n_out_of_time: counts.n_out_of_time,
+            ensemble,
+            leaderboard,
+            time_spent,
+            stop_reason: stop,
+            notes: Vec::new(),
+        };
+        let is_vote = combination == Combination::Vote;
+        let mut model = Model {
+            schema: self.dataset.schema().map(|s| (**s).clone()),
+            columns: kinds_of(self.dataset),
+            n_classes: labels.n_classes(),
+            priors: labels.priors(),
+            decision: if is_vote { Decision::Native } else { metric.decision() },
+            combination,
+            learners,
+            missing: MissingCells::default(),
+            report,
+        };
+        model.shrink_to(self.automl.model_size_limit)?;
+        Ok(model)
+    }
+}
+
+/// Whether the ensemble of an earlier level is to be preferred.
+fn is_better(before: &Combiner, now: &Combiner) -> bool {
+    match (before.error(), now.error()) {
+        (Some(before), Some(now)) => before < now,
+        (before, _) => before.is_some(),
+    }
+}
+
+/// A forest on plain columns: neither the fastest nor the slowest of what is good.
+fn typical() -> usize {
+    let at = estimators().iter().position(|e| e.name() == "random_forest").unwrap_or(0);
+    PipelineId::oboe_slice(Imputer::Mean).nth(at).map_or(0, PipelineId::index)
+}
