@@ -12,7 +12,10 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
     pub(crate) n_rows: usize,
     pub(crate) n_features: usize,
+    pub(crate) n_nominal: usize,
     pub(crate) missing_cells: usize,
+    /// The rarest class's share of the rows.
+    pub(crate) minority_share: f64,
     /// The id under which the published tensor has it, if it has.
     pub(crate) published_id: Option<u32>,
 }
@@ -36,7 +39,9 @@ fn entry(folder: &Path, line: &str) -> Option<Entry> {
         path: folder.join(cells[0]),
         n_rows: cells[1].parse().ok()?,
         n_features: cells[2].parse().ok()?,
+        n_nominal: cells[4].parse().ok()?,
         missing_cells: cells[6].parse().ok()?,
+        minority_share: cells[7].parse().ok()?,
         published_id: if published { Some(cells[9].parse().ok()?) } else { None },
     })
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: speed next to the peer, in one run on one machine.
 
+mod automl;
 mod design;
 mod learn;
 mod peer;
@@ -26,6 +27,8 @@ enum What {
     Slice(slice::Options),
     /// The greedy design of 23,424 pipelines at rank 40, next to the authors' published loop.
     Design,
+    /// The test corpus within a time budget, next to scikit-learn's defaults and other AutoML systems.
+    Automl(automl::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
     Surrogate(surrogate::Options),
 }
@@ -35,6 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Table => table::bench(),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
+        What::Automl(options) => automl::run(options),
         What::Design => design::run(),
         What::Surrogate(options) => surrogate::run(options),
     }

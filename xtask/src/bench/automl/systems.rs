@@ -1,0 +1,171 @@
+//! How each system is run on a split, and what is recorded of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::export::{Split, TARGET};
+use super::plan::{Run, System};
+use super::process::{Ended, How, Place};
+use super::record::{Outcome, Record};
+use super::score::Predictions;
+use crate::python::{self, root};
+
+/// How long a process may take that has no budget, or that only predicts.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The programs that run the systems.
+pub(super) struct Programs {
+    pitchpipe: PathBuf,
+    interpreters: BTreeMap<System, PathBuf>,
+    builds: BTreeMap<System, String>,
+}
+
+impl Programs {
+    /// Finds what the systems need; makes the Python environments that are not there yet.
+    pub(super) fn prepare(systems: &[System], pitchpipe: &Path) -> Result<Self, String> {
+        let (mut interpreters, mut builds) = (BTreeMap::new(), BTreeMap::new());
+        let bytes = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+        for &system in systems {
+            let what_runs = match system.environment() {
+                Some(name) => {
+                    interpreters.insert(system, python::environment(name)?);
+                    let packages = root().join("requirements").join(format!("{name}.txt"));
+                    [bytes(&packages)?, bytes(&peer())?].concat()
+                }
+                None => bytes(pitchpipe)?,
+            };
+            builds.insert(system, format!("{:016x}", xxh3_64(&what_runs)));
+        }
+        Ok(Self { pitchpipe: pitchpipe.to_owned(), interpreters, builds })
+    }
+
+    pub(super) fn build(&self, system: System) -> &str {
+        &self.builds[&system]
+    }
+
+    /// Runs one; `None` where it was interrupted. `folder` is its own and is empty.
+    pub(super) fn run(
+        &self,
+        run: &Run,
+        split: &Split,
+        place: Place<'_>,
+        folder: &Path,
+    ) -> Result<Option<Record>, String> {
+        let job = Job { run, split, place, folder };
+        let (ended, predictions) = match self.interpreters.get(&run.system) {
+            Some(python) => job.peer(python)?,
+            None => job.pitchpipe(&self.pitchpipe)?,
+        };
+        let truth = split.truth()?;
+        let scored = predictions.and_then(|p| Ok((p.score(&truth)?, p)));
+        let (outcome, said) = match (ended.how, scored) {
+            (How::Interrupted, _) => return Ok(None),
+            (How::Late, _) => (Outcome::Killed, None),
+            (_, Ok((scores, said))) => (Outcome::Scored(scores), Some(said)),
+            (_, Err(message)) => (Outcome::Failed { message }, None),
+        };
+        Ok(Some(Record {
+            run: run.clone(),
+            build: self.build(run.system).to_owned(),
+            outcome,
+            wall_secs: ended.wall.as_secs_f64(),
+            fit_secs: said.as_ref().and_then(|s| s.fit_secs),
+            cpu_secs: ended.cpu.as_secs_f64(),
+            peak_memory_mb: ended.peak_bytes as f64 / 1e6,
+            n_evaluated: said.as_ref().and_then(|s| s.n_evaluated),
+        }))
+    }
+}
+
+fn peer() -> PathBuf {
+    root().join("bench/automl/peer.py")
+}
+
+/// A run under way. Its methods give the process that fitted, and the predictions or why there are none.
+struct Job<'a> {
+    run: &'a Run,
+    split: &'a Split,
+    place: Place<'a>,
+    folder: &'a Path,
+}
+
+type Answer = (Ended, Result<Predictions, String>);
+
+impl Job<'_> {
+    fn peer(&self, python: &Path) -> Result<Answer, String> {
+        let out = self.folder.join("predictions.json");
+        let mut command = Command::new(python);
+        command.arg(peer()).arg(self.run.system.name());
+        command.args([&self.split.train, &self.split.test, &out]);
+        command.arg(self.run.seed.to_string());
+        command.args(self.run.budget_secs.map(|secs| secs.to_string()));
+        command.current_dir(self.folder);
+        let ended = self.start(&command, self.limit(), "fit")?;
+        let predictions = self.only_after(ended.how, "fit", || Predictions::read_json(&out));
+        Ok((ended, predictions))
+    }
+
+    fn pitchpipe(&self, program: &Path) -> Result<Answer, String> {
+        let (model, out) = (self.folder.join("model.pp"), self.folder.join("predictions.parquet"));
+        let budget = self.run.budget_secs.expect("every method of pitchpipe takes a budget");
+        let mut fit = Command::new(program);
+        fit.arg("fit").arg(&self.split.train).args(["--target", TARGET]);
+        fit.arg("--time-budget").arg(format!("{budget}s"));
+        fit.args(["--method", self.run.system.name(), "--threads", "1"]);
+        fit.arg("--seed").arg(self.run.seed.to_string());
+        fit.arg("--out").arg(&model).arg("--json");
+        let ended = self.start(&fit, self.limit(), "fit")?;
+        if ended.how != How::Succeeded {
+            let message = self.only_after(ended.how, "fit", || unreachable!("it did not succeed"));
+            return Ok((ended, message));
+        }
+        let mut predict = Command::new(program);
+        predict.arg("predict").arg(&model).arg(&self.split.test);
+        predict.arg("--proba").arg("--out").arg(&out);
+        let predicted = self.start(&predict, PATIENCE, "predict")?;
+        let classes = self.split.truth()?.classes;
+        let predictions = self
+            .only_after(predicted.how, "predict", || Predictions::read_table(&out, &classes))
+            .map(|p| Predictions { n_evaluated: self.n_evaluated(), ..p });
+        let how = if predicted.how == How::Interrupted { How::Interrupted } else { ended.how };
+        Ok((Ended { how, ..ended }, predictions))
+    }
+
+    /// What `fit --json` says of the number of pipelines.
+    fn n_evaluated(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.folder.join("fit.out")).ok()?;
+        let report: serde_json::Value = serde_json::from_str(&text).ok()?;
+        report.get("n_evaluated")?.as_u64()
+    }
+
+    fn start(&self, command: &Command, limit: Duration, step: &str) -> Result<Ended, String> {
+        let [out, err] = ["out", "err"].map(|end| self.folder.join(format!("{step}.{end}")));
+        self.place.run(command, limit, &out, &err)
+    }
+
+    /// Late enough to see how late a system is, soon enough to finish the benchmark.
+    fn limit(&self) -> Duration {
+        self.run.budget_secs.map_or(PATIENCE, |secs| Duration::from_secs(2 * secs + 60))
+    }
+
+    /// What a step that succeeded gives; otherwise the last words of its standard error.
+    fn only_after<T>(
+        &self,
+        how: How,
+        step: &str,
+        give: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        if how == How::Succeeded {
+            return give();
+        }
+        let text = fs::read(self.folder.join(format!("{step}.err"))).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let last: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+        Err(format!("{step}: {}", last[last.len().saturating_sub(2)..].join(" | ")))
+    }
+}
