@@ -90,7 +90,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if budgets.is_empty() {
         budgets.extend(records.iter().filter_map(|r| r.run.budget_secs));
     }
-    let budgets: Vec<u64> = budgets.into_iter().collect();
+    // Systems without a budget can also stand alone.
+    let budgets: Vec<Option<u64>> =
+        if budgets.is_empty() { vec![None] } else { budgets.into_iter().map(Some).collect() };
     let [against] = options.against.0[..] else { return Err("--against names one system".into()) };
     print!("{}", report::text(&records, &budgets, &systems, against, options.details));
     Ok(())

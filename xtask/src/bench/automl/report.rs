@@ -31,8 +31,14 @@ pub(super) struct Standings {
 impl Standings {
     /// Those of the systems that have a run at this budget, over the (dataset, seed) pairs that all of them
     /// have. Systems without a budget stand beside every budget.
-    pub(super) fn of(records: &Records, budget_secs: u64, wanted: &[System], by: Decided) -> Self {
-        let at_budget = |r: &&Record| r.run.budget_secs.is_none_or(|b| b == budget_secs);
+    pub(super) fn of(
+        records: &Records,
+        budget_secs: Option<u64>,
+        wanted: &[System],
+        by: Decided,
+    ) -> Self {
+        let at_budget =
+            |r: &&Record| r.run.budget_secs.is_none() || r.run.budget_secs == budget_secs;
         let mut found: BTreeMap<(&str, u64), BTreeMap<System, f64>> = BTreeMap::new();
         for record in records.iter().filter(at_budget) {
             let system = record.run.system;
@@ -80,7 +86,7 @@ impl Standings {
     }
 
     /// The table, best mean rank first.
-    fn text(&self, records: &Records, budget_secs: u64, against: System) -> String {
+    fn text(&self, records: &Records, budget_secs: Option<u64>, against: System) -> String {
         let reference = self.systems.iter().position(|&s| s == against);
         let mut order: Vec<usize> = (0..self.systems.len()).collect();
         order.sort_by(|&a, &b| self.mean_rank(a).total_cmp(&self.mean_rank(b)));
@@ -199,10 +205,11 @@ struct Effort {
 }
 
 impl Effort {
-    fn of(records: &Records, system: System, budget_secs: u64) -> Self {
+    fn of(records: &Records, system: System, budget_secs: Option<u64>) -> Self {
         let mut effort = Self::default();
         let own = |r: &&Record| {
-            r.run.system == system && r.run.budget_secs.is_none_or(|b| b == budget_secs)
+            let at_budget = r.run.budget_secs.is_none() || r.run.budget_secs == budget_secs;
+            r.run.system == system && at_budget
         };
         for record in records.iter().filter(own) {
             let fit_secs = record.fit_secs.unwrap_or(record.wall_secs);
@@ -241,7 +248,7 @@ impl std::fmt::Display for Effort {
 /// systems take part, with ours.
 pub(super) fn text(
     records: &Records,
-    budgets: &[u64],
+    budgets: &[Option<u64>],
     systems: &[System],
     against: System,
     with_details: bool,
@@ -260,7 +267,8 @@ pub(super) fn text(
             };
             let _ = writeln!(
                 text,
-                "{budget} s, {} datasets, {} splits, {decision}",
+                "{}, {} datasets, {} splits, {decision}",
+                budget.map_or("no budget".to_owned(), |secs| format!("{secs} s")),
                 standings.errors.len(),
                 standings.n_runs,
             );
@@ -347,7 +355,7 @@ mod tests {
             (RandomForest, "a", 1, 0.1),
             (RandomForest, "b", 0, 0.1),
         ]);
-        let standings = Standings::of(&records, 30, &all(), Decided::ByThemselves);
+        let standings = Standings::of(&records, Some(30), &all(), Decided::ByThemselves);
         assert_eq!(standings.systems, [Auto, RandomForest, Flaml]);
         assert_eq!((standings.errors.len(), standings.n_runs), (1, 2));
         let mean: Vec<f64> = (0..3).map(|i| standings.mean_error(i)).collect();
@@ -355,15 +363,15 @@ mod tests {
             assert!((got - expected).abs() < 1e-12);
         }
         // Without FLAML there are two datasets.
-        let fewer = Standings::of(&records, 30, &[Auto, RandomForest], Decided::ByThemselves);
+        let fewer = Standings::of(&records, Some(30), &[Auto, RandomForest], Decided::ByThemselves);
         assert_eq!((fewer.errors.len(), fewer.n_runs), (2, 3));
-        assert!(Standings::of(&records, 5, &[Auto, Flaml], Decided::ByThemselves).is_empty());
+        assert!(Standings::of(&records, Some(5), &[Auto, Flaml], Decided::ByThemselves).is_empty());
     }
 
     #[test]
     fn our_decision_replaces_that_of_foreign_systems_only() {
         let records = records(&[(System::Auto, "a", 0, 0.4), (System::Tpot, "a", 0, 0.4)]);
-        let standings = Standings::of(&records, 30, &all(), Decided::ByOurRule);
+        let standings = Standings::of(&records, Some(30), &all(), Decided::ByOurRule);
         assert_eq!(standings.errors["a"], [0.4, 0.2]);
     }
 
@@ -386,9 +394,9 @@ mod tests {
         let mut late = record(System::Flaml, "b", 0, 0.1);
         (late.wall_secs, late.fit_secs) = (34.0, Some(30.05));
         records.insert(late);
-        let standings = Standings::of(&records, 30, &all(), Decided::ByThemselves);
+        let standings = Standings::of(&records, Some(30), &all(), Decided::ByThemselves);
         assert_eq!(standings.errors["a"], [0.1, 0.5]);
-        let effort = Effort::of(&records, System::Flaml, 30);
+        let effort = Effort::of(&records, System::Flaml, Some(30));
         assert_eq!((effort.n_failed, effort.processes_over, effort.fits_over), (1, 2, 1));
         assert_eq!(effort.longest_process_secs, 120.0);
     }
@@ -399,7 +407,7 @@ mod tests {
         let mut other = record(System::Auto, "b", 0, 0.1);
         other.build = "2".into();
         records.insert(other);
-        let text = text(&records, &[5, 30], &all(), System::Auto, true);
+        let text = text(&records, &[Some(5), Some(30)], &all(), System::Auto, true);
         assert!(text.contains("30 s, 1 datasets, 1 splits, own decisions"), "{text}");
         assert!(!text.contains("our balanced decision"), "{text}");
         assert!(text.contains("\nrandom  ") && text.contains("+0.1000"), "{text}");
