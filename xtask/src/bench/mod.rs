@@ -29,6 +29,9 @@ enum What {
     Design,
     /// The test corpus within a time budget, next to scikit-learn's defaults and other AutoML systems.
     Automl(automl::Options),
+    /// The paper's baseline on one split, for `bench automl`.
+    #[command(hide = true)]
+    AutomlBaseline(automl::baseline::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
     Surrogate(surrogate::Options),
 }
@@ -39,6 +42,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
+        What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
         What::Surrogate(options) => surrogate::run(options),
     }

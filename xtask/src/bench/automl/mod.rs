@@ -2,6 +2,7 @@
 //!
 //! bench/automl/README.md says what is measured and how to run it.
 
+pub(super) mod baseline;
 mod datasets;
 mod export;
 mod plan;

@@ -17,6 +17,8 @@ pub(super) enum System {
     KernelOboe,
     /// Random search over the same space with the same engine.
     Random,
+    /// The pipeline with the lowest mean error over the meta-training datasets, fitted once.
+    Baseline,
     /// scikit-learn's defaults.
     RandomForest,
     HistGradientBoosting,
@@ -29,8 +31,8 @@ pub(super) enum System {
 }
 
 impl System {
-    pub(super) const OURS: [Self; 5] =
-        [Self::Auto, Self::Oboe, Self::TensorOboe, Self::KernelOboe, Self::Random];
+    pub(super) const OURS: [Self; 6] =
+        [Self::Auto, Self::Oboe, Self::TensorOboe, Self::KernelOboe, Self::Random, Self::Baseline];
     pub(super) const SKLEARN: [Self; 2] = [Self::RandomForest, Self::HistGradientBoosting];
     pub(super) const PEERS: [Self; 3] = [Self::Flaml, Self::Tpot, Self::Autogluon];
 
@@ -45,6 +47,7 @@ impl System {
             Self::TensorOboe => "tensor-oboe",
             Self::KernelOboe => "kernel-oboe",
             Self::Random => "random",
+            Self::Baseline => "baseline",
             Self::RandomForest => "random-forest",
             Self::HistGradientBoosting => "hist-gradient-boosting",
             Self::Flaml => "flaml",
@@ -56,7 +59,7 @@ impl System {
 
     /// Whether it takes a time budget; the others do one thing and are done.
     pub(super) fn takes_a_budget(self) -> bool {
-        !Self::SKLEARN.contains(&self)
+        self != Self::Baseline && !Self::SKLEARN.contains(&self)
     }
 
     /// Whether it is not pitchpipe, so that its decision can also be replaced by ours.

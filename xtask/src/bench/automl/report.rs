@@ -91,7 +91,7 @@ impl Standings {
         let mut order: Vec<usize> = (0..self.systems.len()).collect();
         order.sort_by(|&a, &b| self.mean_rank(a).total_cmp(&self.mean_rank(b)));
         let mut text = format!(
-            "{:<24}{:>8}{:>7}   {:<22}{:<12}{:>7}{:>7}{:>9}{:>6}{:>9}{:>8}\n",
+            "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>6}{:>7}{:>9}{:>7}{:>9}{:>8}\n",
             "system",
             "error",
             "rank",
@@ -106,7 +106,7 @@ impl Standings {
         );
         let _ = writeln!(
             text,
-            "{:<24}{:>8}{:>7}   {:<22}{:<12}{:>9}{:>14}{:>15}{:>10}",
+            "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>6}{:>16}{:>16}{:>8}",
             "", "", "", "", "", "", "process", "fit call", "MB"
         );
         for i in order {
@@ -120,7 +120,7 @@ impl Standings {
             let effort = Effort::of(records, system, budget_secs);
             let _ = writeln!(
                 text,
-                "{system:<24}{:>8.4}{:>7.2}   {difference:<22}{counts:<14}{effort}",
+                "{system:<24}{:>8.4}{:>7.2}   {difference:<22}{counts:<15}{effort}",
                 self.mean_error(i),
                 self.mean_rank(i),
             );
@@ -132,7 +132,7 @@ impl Standings {
     fn details(&self) -> String {
         let mut text = format!("{:<26}", "dataset");
         self.systems.iter().for_each(|s| {
-            let _ = write!(text, "{:>11.10}", s.name());
+            let _ = write!(text, "{:>13.12}", s.name());
         });
         text.push('\n');
         for (dataset, errors) in &self.errors {
@@ -140,7 +140,7 @@ impl Standings {
             let _ = write!(text, "{dataset:<26}");
             for &error in errors {
                 let star = if error == lowest { '*' } else { ' ' };
-                let _ = write!(text, "{error:>10.4}{star}");
+                let _ = write!(text, "{error:>12.4}{star}");
             }
             text.push('\n');
         }
@@ -233,7 +233,7 @@ impl std::fmt::Display for Effort {
         let count = |n: usize| if self.has_budget { n.to_string() } else { "-".to_owned() };
         write!(
             f,
-            "{:>5}{:>7}{:>9.1}{:>6}{:>9.1}{:>8.0}",
+            "{:>6}{:>7}{:>9.1}{:>7}{:>9.1}{:>8.0}",
             self.n_failed,
             count(self.processes_over),
             self.longest_process_secs,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::baseline;
 use super::export::{Split, TARGET};
 use super::plan::{Run, System};
 use super::process::{Ended, How, Place};
@@ -37,6 +38,8 @@ impl Programs {
                     let packages = root().join("requirements").join(format!("{name}.txt"));
                     [bytes(&packages)?, bytes(&peer())?].concat()
                 }
+                // This program runs it, and changes for many other reasons.
+                None if system == System::Baseline => baseline::pipeline().to_string().into_bytes(),
                 None => bytes(pitchpipe)?,
             };
             builds.insert(system, format!("{:016x}", xxh3_64(&what_runs)));
@@ -58,7 +61,11 @@ impl Programs {
     ) -> Result<Option<Record>, String> {
         let job = Job { run, split, place, folder };
         let (ended, predictions) = match self.interpreters.get(&run.system) {
-            Some(python) => job.peer(python)?,
+            Some(python) => job.peer(Command::new(python).arg(peer()).arg(run.system.name()))?,
+            None if run.system == System::Baseline => {
+                let this = std::env::current_exe().map_err(|e| e.to_string())?;
+                job.peer(Command::new(this).args(["bench", "automl-baseline"]))?
+            }
             None => job.pitchpipe(&self.pitchpipe)?,
         };
         let truth = split.truth()?;
@@ -97,15 +104,14 @@ struct Job<'a> {
 type Answer = (Ended, Result<Predictions, String>);
 
 impl Job<'_> {
-    fn peer(&self, python: &Path) -> Result<Answer, String> {
+    /// One that fits and predicts in one process.
+    fn peer(&self, command: &mut Command) -> Result<Answer, String> {
         let out = self.folder.join("predictions.json");
-        let mut command = Command::new(python);
-        command.arg(peer()).arg(self.run.system.name());
         command.args([&self.split.train, &self.split.test, &out]);
         command.arg(self.run.seed.to_string());
         command.args(self.run.budget_secs.map(|secs| secs.to_string()));
         command.current_dir(self.folder);
-        let ended = self.start(&command, self.limit(), "fit")?;
+        let ended = self.start(command, self.limit(), "fit")?;
         let predictions = self.only_after(ended.how, "fit", || Predictions::read_json(&out));
         Ok((ended, predictions))
     }
