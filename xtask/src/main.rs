@@ -9,6 +9,7 @@ mod parity;
 mod published;
 mod python;
 mod reference;
+mod surrogate;
 mod tests;
 
 use std::process::ExitCode;
@@ -41,6 +42,8 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
     Reference(reference::Options),
+    /// Make the store in data/meta and the surrogate inside the program anew.
+    Surrogate(surrogate::Options),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Chore::Parity(options) => parity::run(&options),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Reference(options) => reference::run(&options),
+        Chore::Surrogate(options) => surrogate::run(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

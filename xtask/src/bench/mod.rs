@@ -3,6 +3,7 @@
 mod automl;
 mod design;
 mod learn;
+mod meta;
 mod peer;
 mod slice;
 mod surrogate;
@@ -32,6 +33,8 @@ enum What {
     /// The paper's baseline on one split, for `bench automl`.
     #[command(hide = true)]
     AutomlBaseline(automl::baseline::Options),
+    /// What published rows are worth beside our own, by searches on datasets left out.
+    Meta(meta::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
     Surrogate(surrogate::Options),
 }
@@ -44,6 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Automl(options) => automl::run(options),
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
+        What::Meta(options) => meta::run(options),
         What::Surrogate(options) => surrogate::run(options),
     }
 }

@@ -7,7 +7,7 @@ mod completion;
 mod designs;
 mod mask;
 mod prediction;
-mod recorded;
+pub(crate) mod recorded;
 mod runtimes;
 mod searches;
 mod spectrum;

@@ -4,6 +4,7 @@ pub mod corpus;
 pub mod published;
 
 mod collect;
+mod compact;
 mod entry;
 mod error;
 mod import;
@@ -14,6 +15,7 @@ mod store;
 pub mod train;
 
 pub use collect::{Collection, Event, Summary, WorkItem, estimator_types, search_space_key};
+pub use compact::{Compacted, compact};
 pub use entry::{Entry, Scores, Status};
 pub use error::OfflineError;
 pub use import::{PUBLISHED, import};

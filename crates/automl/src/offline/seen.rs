@@ -4,6 +4,7 @@ use arrow::array::{Array, Float32Array, RecordBatch, StringArray, UInt32Array};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
+use super::entry::Entry;
 use super::error::OfflineError;
 use super::shard::column;
 
@@ -23,6 +24,14 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The part of an entry, if it finished.
+    pub(super) fn of(entry: &Entry) -> Option<Self> {
+        let scores = entry.status.scores().filter(|s| s.error.is_finite())?;
+        let decided = Some(scores.balanced_decision_error).filter(|e| e.is_finite());
+        let (pipeline, runtime_s) = (entry.pipeline, entry.runtime_s);
+        Some(Self { pipeline, error: scores.error, decided, runtime_s })
+    }
+
     /// The finished entries of a shard.
     pub(super) fn read(bytes: Vec<u8>) -> Result<Vec<Self>, OfflineError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;

@@ -17,6 +17,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::collect::search_space_key;
+use super::compact::{COMPACT, Compact};
 use super::entry::Entry;
 use super::error::{OfflineError, at};
 use super::seen::Seen;
@@ -47,6 +48,8 @@ pub type Facts = BTreeMap<String, String>;
 pub struct Store {
     folder: PathBuf,
     facts: Facts,
+    /// The entries, where the store is in its compact form.
+    compact: Option<Compact>,
     /// Held while the store may be written; the system lets go of it when the process ends, however.
     _lock: Option<File>,
 }
@@ -61,9 +64,11 @@ impl Store {
         let lock = take_lock(folder)?;
         let path = folder.join(FACTS_FILE);
         let found = if path.exists() { read_facts(folder)? } else { facts.clone() };
-        // Entries of different engines are kept apart, so a store without a source has to stay so.
-        let source = (SOURCE.to_owned(), "(none)".to_owned());
-        let unsaid = (!facts.contains_key(SOURCE)).then_some((&source.0, &source.1));
+        // Entries of different engines are kept apart, and the compact form only ever read: a store without
+        // such facts has to stay so.
+        let none = "(none)".to_owned();
+        let unsaid: Vec<String> = [SOURCE, FORM].map(str::to_owned).into();
+        let unsaid = unsaid.iter().filter(|name| !facts.contains_key(*name)).map(|n| (n, &none));
         for (name, wanted) in facts.iter().chain(unsaid) {
             let found = found.get(name).map_or("(none)", String::as_str);
             if found != wanted {
@@ -76,11 +81,10 @@ impl Store {
             }
         }
         if !path.exists() {
-            let text = serde_json::to_vec_pretty(facts)
-                .map_err(|source| OfflineError::Facts { path: path.clone(), source })?;
-            write_whole(&path, &text)?;
+            write_facts(folder, facts)?;
         }
-        let store = Self { folder: folder.to_owned(), facts: found, _lock: Some(lock) };
+        let store =
+            Self { folder: folder.to_owned(), facts: found, compact: None, _lock: Some(lock) };
         store.remove_temporaries()?;
         Ok(store)
     }
@@ -90,7 +94,10 @@ impl Store {
         if !folder.join(FACTS_FILE).exists() {
             return Err(OfflineError::NotAStore { path: folder.to_owned() });
         }
-        Ok(Self { folder: folder.to_owned(), facts: read_facts(folder)?, _lock: None })
+        let facts = read_facts(folder)?;
+        let is_compact = facts.get(FORM).is_some_and(|form| form == COMPACT);
+        let compact = is_compact.then(|| Compact::read(folder)).transpose()?;
+        Ok(Self { folder: folder.to_owned(), facts, compact, _lock: None })
     }
 
     /// The facts that all entries share.
@@ -114,6 +121,9 @@ impl Store {
 
     /// The datasets that have a folder, by name.
     pub fn datasets(&self) -> Result<Vec<String>, OfflineError> {
+        if let Some(compact) = &self.compact {
+            return Ok(compact.entries.keys().cloned().collect());
+        }
         names_in(&self.folder.join(SHARDS))
     }
 
@@ -141,6 +151,10 @@ impl Store {
         dataset: &str,
         damaged: &mut Vec<PathBuf>,
     ) -> Result<Vec<Seen>, OfflineError> {
+        if let Some(compact) = &self.compact {
+            let entries = compact.entries.get(dataset).into_iter().flatten();
+            return Ok(entries.filter_map(|(_, entry)| Seen::of(entry)).collect());
+        }
         let mut seen = BTreeMap::new();
         self.visit(dataset, damaged, |bytes| {
             for entry in Seen::read(bytes).ok()? {
@@ -203,6 +217,9 @@ impl Store {
 
     /// What is known of a dataset besides its entries, if anything.
     pub fn about(&self, dataset: &str) -> Result<Option<About>, OfflineError> {
+        if let Some(compact) = &self.compact {
+            return Ok(compact.about.get(dataset).cloned());
+        }
         let path = self.folder.join(ABOUT).join(format!("{dataset}.json"));
         match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text)
@@ -219,6 +236,9 @@ impl Store {
         dataset: &str,
         damaged: &mut Vec<PathBuf>,
     ) -> Result<BTreeMap<u32, Entry>, OfflineError> {
+        if let Some(compact) = &self.compact {
+            return Ok(compact.entries.get(dataset).cloned().unwrap_or_default());
+        }
         let mut entries = BTreeMap::new();
         for shard in self.shards(dataset, damaged)? {
             for entry in shard.entries {
@@ -273,6 +293,9 @@ impl Store {
 /// The fact that says where entries come from that were not collected here.
 pub const SOURCE: &str = "source";
 
+/// The fact that says in which form a store is, where it is not a folder of shards.
+pub(super) const FORM: &str = "form";
+
 /// The fact that holds a dataset's content hash.
 pub const CONTENT: &str = "dataset_content";
 
@@ -294,8 +317,16 @@ fn read_facts(folder: &Path) -> Result<Facts, OfflineError> {
     serde_json::from_slice(&text).map_err(|source| OfflineError::Facts { path, source })
 }
 
+/// Writes the facts of a store.
+pub(super) fn write_facts(folder: &Path, facts: &Facts) -> Result<(), OfflineError> {
+    let path = folder.join(FACTS_FILE);
+    let text = serde_json::to_vec_pretty(facts)
+        .map_err(|source| OfflineError::Facts { path: path.clone(), source })?;
+    write_whole(&path, &text)
+}
+
 /// Writes a file so that it is either whole at `path` or not there.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(TEMPORARY);
     let temporary = PathBuf::from(temporary);

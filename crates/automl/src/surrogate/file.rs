@@ -14,7 +14,7 @@ use pitchpipe_surrogate::runtime::{RuntimeModel, RuntimeTerms};
 use serde::{Deserialize, Serialize};
 
 use super::packed::{Form, Header, Packer, Unpacker, damaged};
-use super::{Embedding, Runtimes, Surrogate, TrainingFacts};
+use super::{DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
 
 const MAGIC: &[u8; 4] = b"ppSU";
 const VERSION: u16 = 1;
@@ -97,6 +97,8 @@ struct Contents {
     tensor_oboe: Option<EmbeddingHead>,
     kernel: Option<KernelHead>,
     runtimes: Vec<RuntimeTerms>,
+    /// Which embeddings of datasets there are: native, decided, oboe, tensor-oboe.
+    datasets: [bool; 4],
     matrices: Vec<Header>,
 }
 
@@ -156,6 +158,10 @@ impl Surrogate {
             runtimes.push(terms);
         }
         pack_prior(&mut packer, self.runtimes.correction.prior(), RUNTIME_STEP);
+        let datasets = self.embeddings.each();
+        for matrix in datasets.into_iter().flatten() {
+            packer.add(matrix.view(), Form::Half, 0.0);
+        }
         let head = |e: &Embedding| EmbeddingHead {
             pipelines: e.pipelines.clone(),
             initial_rank: e.initial_rank as u32,
@@ -168,6 +174,7 @@ impl Surrogate {
             tensor_oboe: self.tensor_oboe.as_ref().map(head),
             kernel,
             runtimes,
+            datasets: datasets.map(|d| d.is_some()),
             matrices: packer.headers,
         };
         let mut body = postcard::to_stdvec(&contents).expect("plain data is always written");
@@ -246,6 +253,28 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
     }
     let correction = unpack_prior(&mut unpacker, Scale::Plain)?;
     let runtimes = Runtimes::from_parts(models, Arc::new(correction))?;
+    let n_datasets = contents.facts.datasets.len();
+    let mut datasets = [None, None, None, None];
+    for (slot, is_there) in datasets.iter_mut().zip(contents.datasets) {
+        if is_there {
+            let matrix = unpacker.next()?;
+            if matrix.ncols() != n_datasets {
+                return Err(damaged("embeddings of other datasets than it names"));
+            }
+            *slot = Some(matrix);
+        }
+    }
+    let embeddings = DatasetEmbeddings::of(datasets);
+    for (matrix, rank) in embeddings.each().into_iter().zip([
+        native.as_ref().map(|p| p.rank()),
+        decided.as_ref().map(|p| p.rank()),
+        oboe.as_ref().map(|e| e.y.nrows()),
+        tensor_oboe.as_ref().map(|e| e.y.nrows()),
+    ]) {
+        if matrix.as_ref().is_some_and(|m| Some(m.nrows()) != rank) {
+            return Err(damaged("embeddings of datasets have the wrong size"));
+        }
+    }
     if !unpacker.is_done() {
         return Err(damaged("it goes on after its end"));
     }
@@ -261,6 +290,7 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
         kernel_oboe,
         runtimes,
         best_on_average,
+        embeddings,
     })
 }
 

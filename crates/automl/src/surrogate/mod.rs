@@ -4,6 +4,7 @@
 //! polynomials of runtimes. One is [embedded](Surrogate::embedded) in the program; `pitchpipe meta train`
 //! makes others.
 
+mod extend;
 mod facts;
 mod file;
 mod packed;
@@ -13,10 +14,12 @@ mod size;
 use std::sync::{Arc, LazyLock};
 
 use ndarray::Array2;
-use pitchpipe_learn::search_space::PipelineId;
+pub use pitchpipe_learn::search_space::PipelineId;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::KernelModel;
 
+pub(crate) use extend::{DatasetEmbeddings, embed_rows};
+pub use extend::{DatasetRow, ExtendError, PipelineColumn};
 pub use facts::{CompletionFacts, RuntimeAccuracy, TrainedDataset, TrainingFacts};
 pub use file::SurrogateFileError;
 pub use runtimes::Runtimes;
@@ -60,6 +63,7 @@ pub struct Surrogate {
     pub(crate) kernel_oboe: Option<KernelModel<f32>>,
     pub(crate) runtimes: Runtimes,
     pub(crate) best_on_average: PipelineId,
+    pub(crate) embeddings: DatasetEmbeddings,
 }
 
 impl Surrogate {

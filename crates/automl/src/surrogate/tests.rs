@@ -50,6 +50,7 @@ fn example() -> Surrogate {
         kernel_oboe: Some(KernelModel::try_from(kernel).unwrap()),
         runtimes: Runtimes::fit(&sizes, secs.view()).unwrap(),
         best_on_average: PipelineId::new(21_669).unwrap(),
+        embeddings: DatasetEmbeddings::default(),
     }
 }
 

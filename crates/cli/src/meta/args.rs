@@ -20,6 +20,8 @@ pub(crate) enum MetaCommand {
     Collect(CollectArgs),
     Import(ImportArgs),
     Train(TrainArgs),
+    Extend(ExtendArgs),
+    Compact(CompactArgs),
     Info(InfoArgs),
 }
 
@@ -176,11 +178,59 @@ fn method(text: &str) -> Result<Methods, String> {
         .ok_or_else(|| "expected matrix, tensor, kernel, bayes or all".to_owned())
 }
 
-/// Say what a store holds: datasets, coverage, time spent.
+/// Take new datasets, or new runs of some pipelines, into a surrogate without training it again.
+///
+/// Datasets of the store that the surrogate was not trained on become rows of it. With --pipelines, the columns of
+/// those pipelines are estimated anew from their runs on datasets that it was trained on.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  pitchpipe meta extend mine.surrogate --store new --out more.surrogate
+  pitchpipe meta extend mine.surrogate --store store --pipelines 21669,7310 --out more.surrogate")]
+pub(crate) struct ExtendArgs {
+    /// The surrogate
+    pub(crate) surrogate: PathBuf,
+
+    /// The store with the new runs
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+
+    /// The extended surrogate's file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// Estimate the columns of these pipelines anew, instead of adding rows
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    pub(crate) pipelines: Vec<u32>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a store in its compact form: one Parquet file, equal computations once, scores to three or four digits.
+///
+/// `meta train` and `meta info` read it like any store.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompactArgs {
+    /// The store
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+
+    /// The folder of the compact form
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say what a store or a surrogate holds: datasets, coverage, time spent; ranks, accuracy.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InfoArgs {
-    /// The store's folder
-    pub(crate) store: PathBuf,
+    /// The store's folder, or the surrogate's file; `default` is the surrogate inside this program
+    pub(crate) path: PathBuf,
 
     /// Print one JSON object instead of text
     #[arg(long)]

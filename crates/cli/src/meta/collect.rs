@@ -1,12 +1,15 @@
 //! `pitchpipe meta collect`.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pitchpipe_automl::offline::{
     Collection, Event, Scope, Store, Summary, corpus, estimator_types,
 };
 use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::args::CollectArgs;
 use crate::failure::Failure;
@@ -16,13 +19,34 @@ pub(crate) fn run(args: &CollectArgs) -> Result<String, Failure> {
     let collection = collection(args)?;
     let tables = corpus::tables(&args.corpus, args.target.as_deref())?;
     let store = Store::open_or_create(&args.store, &collection.facts())?;
+    stop_on_ctrl_c(&collection.cancel)?;
     let progress = Progress::new(args.json, tables.len());
     let summary = collection.run(&tables, &store, |event| progress.tell(&event))?;
     progress.bar.finish_and_clear();
+    if summary.cancelled {
+        return Err(stopped(&summary, args));
+    }
     if !summary.skipped.is_empty() && !args.keep_going {
         return Err(unread(&summary));
     }
     Ok(if args.json { finished_event(&summary) } else { report(&summary, args) })
+}
+
+/// The first Ctrl-C lets the work end cleanly, the second ends the program at once.
+fn stop_on_ctrl_c(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(cancel))
+            .and_then(|_| flag::register(signal, Arc::clone(cancel)))
+            .map_err(|e| Failure::new(format!("cannot listen for Ctrl-C: {e}")))?;
+    }
+    Ok(())
+}
+
+fn stopped(summary: &Summary, args: &CollectArgs) -> Failure {
+    let store = args.store.display();
+    let (n, secs) = (summary.n_added, summary.cpu_secs);
+    let message = format!("stopped: {n} entries of {secs:.1} CPU s are in {store}");
+    Failure::with_help(message, "give the same command again to go on".to_owned())
 }
 
 fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
@@ -119,9 +143,7 @@ fn finished_event(summary: &Summary) -> String {
 fn report(summary: &Summary, args: &CollectArgs) -> String {
     let entries = counted(summary.n_added, "entry").replace("entrys", "entries");
     let store = args.store.display();
-    let ended = if summary.cancelled { "stopped early" } else { "done" };
-    let mut text =
-        format!("{ended}: {entries} added to {store} in {:.1} CPU s\n", summary.cpu_secs);
+    let mut text = format!("done: {entries} added to {store} in {:.1} CPU s\n", summary.cpu_secs);
     for (_, reason) in &summary.skipped {
         text += &format!("passed over: {reason}\n");
     }

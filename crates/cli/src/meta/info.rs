@@ -1,9 +1,12 @@
 //! `pitchpipe meta info`.
 
+use pitchpipe_automl::offline::published::N_PIPELINES;
 use pitchpipe_automl::offline::{Status, Store};
+use pitchpipe_automl::surrogate::Surrogate;
 use serde_json::json;
 
 use super::args::InfoArgs;
+use super::train::summary;
 use crate::failure::Failure;
 use crate::text::{aligned, counted};
 
@@ -18,8 +21,17 @@ struct Row {
     alone_secs: f64,
 }
 
+/// The word for the surrogate inside the program, where no file of that name lies about.
+const DEFAULT: &str = "default";
+
 pub(crate) fn run(args: &InfoArgs) -> Result<String, Failure> {
-    let store = Store::open(&args.store)?;
+    if args.path.is_file() {
+        return Ok(of_surrogate(&Surrogate::read(&args.path)?, args.json));
+    }
+    if args.path.as_os_str() == DEFAULT && !args.path.exists() {
+        return Ok(of_surrogate(&Surrogate::embedded(), args.json));
+    }
+    let store = Store::open(&args.path)?;
     let mut damaged = Vec::new();
     let mut rows = Vec::new();
     for dataset in store.datasets()? {
@@ -46,6 +58,14 @@ pub(crate) fn run(args: &InfoArgs) -> Result<String, Failure> {
     Ok(text(&store, &rows, &damaged))
 }
 
+fn of_surrogate(surrogate: &Surrogate, json: bool) -> String {
+    if json {
+        let facts = serde_json::to_string(surrogate.facts()).expect("plain data is always written");
+        return format!("{facts}\n");
+    }
+    summary(surrogate)
+}
+
 fn as_json(row: &Row) -> serde_json::Value {
     json!({
         "dataset": row.dataset, "finished": row.finished, "out_of_time": row.out_of_time,
@@ -69,10 +89,12 @@ fn text(store: &Store, rows: &[Row], damaged: &[String]) -> String {
     }
     let total = |of: fn(&Row) -> f64| rows.iter().map(of).sum::<f64>();
     let mut text = aligned(&lines, "", &[1, 2, 3, 4, 5, 6]);
+    let planned = (rows.len() * N_PIPELINES).max(1) as f64;
     text += &format!(
-        "\n{}, {} entries finished, {:.0} CPU s ({:.0} s if each had run alone)\n",
+        "\n{}, {} entries finished ({:.2} % of all pipelines), {:.0} CPU s ({:.0} s if each had run alone)\n",
         counted(rows.len(), "dataset"),
         total(|r| r.finished as f64),
+        100.0 * total(|r| r.finished as f64) / planned,
         total(|r| r.cpu_secs),
         total(|r| r.alone_secs),
     );

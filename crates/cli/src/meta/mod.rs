@@ -2,6 +2,8 @@
 
 mod args;
 mod collect;
+mod compact;
+mod extend;
 mod import;
 mod info;
 mod train;
@@ -15,6 +17,8 @@ use crate::failure::Failure;
 pub(crate) fn run(args: &MetaArgs) -> Result<String, Failure> {
     match &args.command {
         MetaCommand::Collect(args) => collect::run(args),
+        MetaCommand::Compact(args) => compact::run(args),
+        MetaCommand::Extend(args) => extend::run(args),
         MetaCommand::Import(args) => import::run(args),
         MetaCommand::Info(args) => info::run(args),
         MetaCommand::Train(args) => train::run(args),

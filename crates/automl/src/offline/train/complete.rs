@@ -1,6 +1,6 @@
 //! Completing the stacked errors, with ranks chosen by held-out entries.
 
-use ndarray::{Array2, ArrayD, Axis, IxDyn, concatenate};
+use ndarray::{Array2, ArrayD, IxDyn};
 use pitchpipe_learn::search_space::{N_ESTIMATORS, N_PIPELINES};
 use pitchpipe_surrogate::complete::{
     Choice, EmOptions, HELD_OUT, TuckerCompletion, complete, complete_matrix, complete_tucker,
@@ -8,7 +8,7 @@ use pitchpipe_surrogate::complete::{
 use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 
 /// Ranks are chosen on this many datasets at most; more cost time and hardly change the choice.
-const TRIAL_DATASETS: usize = 160;
+const TRIAL_DATASETS: usize = 120;
 /// Rounds after which a completion has settled, on tensors of this size.
 const MOST_ROUNDS: usize = 60;
 /// Ranks tried for the slice of 183 estimators.
@@ -16,25 +16,14 @@ const SLICE_RANKS: [usize; 7] = [2, 3, 5, 8, 12, 20, 35];
 /// Preparations: what stands before the estimator.
 pub(super) const N_PREPARATIONS: usize = N_PIPELINES / N_ESTIMATORS;
 
-/// Matrices of errors side by side as one tensor: datasets, preparations (of each matrix in turn),
-/// estimators. Low rank over datasets and estimators then carries what one kind of error says about
-/// another, also for rows that have one kind only.
+/// A matrix of errors as a tensor: datasets, preparations, estimators.
 pub(super) fn tensor_of(
-    parts: &[(Array2<f32>, Array2<bool>)],
+    values: Array2<f32>,
+    mask: Array2<bool>,
 ) -> Result<PartialTensor<f32>, SurrogateError> {
-    let values: Vec<_> = parts.iter().map(|p| p.0.view()).collect();
-    let masks: Vec<_> = parts.iter().map(|p| p.1.view()).collect();
-    let m = parts.first().map_or(0, |p| p.0.nrows());
-    let shape = IxDyn(&[m, parts.len() * N_PREPARATIONS, N_ESTIMATORS]);
-    let flat = |a: ndarray::ArrayBase<ndarray::OwnedRepr<f32>, ndarray::Ix2>| {
-        ArrayD::from_shape_vec(shape.clone(), a.as_standard_layout().iter().copied().collect())
-    };
-    let joined = concatenate(Axis(1), &values).expect("rows agree");
-    let mask = concatenate(Axis(1), &masks).expect("rows agree");
-    let values = flat(joined).expect("the counts agree");
-    let mask =
-        ArrayD::from_shape_vec(shape.clone(), mask.as_standard_layout().iter().copied().collect());
-    PartialTensor::new(values, mask.expect("the counts agree"))
+    let shape = IxDyn(&[values.nrows(), N_PREPARATIONS, N_ESTIMATORS]);
+    let values = values.into_shape_with_order(shape.clone()).expect("the counts agree");
+    PartialTensor::new(values, mask.into_shape_with_order(shape).expect("the counts agree"))
 }
 
 /// A Tucker completion at the ranks that lose least on held-out entries, or at `rank`.
@@ -83,17 +72,10 @@ fn some_rows(observed: &PartialTensor<f32>) -> Result<PartialTensor<f32>, Surrog
     PartialTensor::new(values, ArrayD::from_shape_vec(IxDyn(&shape), mask).expect("as many"))
 }
 
-/// The completed values of each kind, as error rates: datasets x pipelines.
-pub(super) fn parts_of(values: &[f32], n_kinds: usize) -> Vec<Array2<f32>> {
-    let width = n_kinds * N_PIPELINES;
-    let m = values.len() / width;
-    (0..n_kinds)
-        .map(|kind| {
-            Array2::from_shape_fn((m, N_PIPELINES), |(i, j)| {
-                values[i * width + kind * N_PIPELINES + j].clamp(0.0, 1.0)
-            })
-        })
-        .collect()
+/// Completed values as error rates: datasets x pipelines.
+pub(super) fn error_rates(mut values: Vec<f32>, n_datasets: usize) -> Array2<f32> {
+    values.iter_mut().for_each(|v| *v = v.clamp(0.0, 1.0));
+    Array2::from_shape_vec((n_datasets, N_PIPELINES), values).expect("the counts agree")
 }
 
 /// A matrix completion of the slice at the rank that loses least on held-out entries, or at `rank`.
@@ -112,14 +94,14 @@ pub(super) fn by_matrix(
     };
     let mut best: Option<(usize, f64)> = None;
     for rank in tried {
-        let done = complete_matrix(&training, rank, &EmOptions::shrunk())?;
+        let done = complete_matrix(&training, rank, &limited(&EmOptions::shrunk()))?;
         let error = observed.relative_error_at(&done.values, &held);
         if best.is_none_or(|(_, least)| error < least) {
             best = Some((rank, error));
         }
     }
     let (rank, error) = best.ok_or(SurrogateError::Empty { what: "the list of ranks" })?;
-    let done = complete_matrix(&observed, rank, &EmOptions::shrunk())?;
+    let done = complete_matrix(&observed, rank, &limited(&EmOptions::shrunk()))?;
     let values = done.values.iter().map(|v| v.clamp(0.0, 1.0)).collect();
     let completed = Array2::from_shape_vec(errors.raw_dim(), values).expect("the counts agree");
     Ok((completed, rank, error))

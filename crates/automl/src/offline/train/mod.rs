@@ -2,6 +2,7 @@
 //! the prediction of runtimes.
 
 mod complete;
+mod decided;
 mod stack;
 
 use std::sync::Arc;
@@ -17,10 +18,11 @@ use pitchpipe_surrogate::{Pca, SurrogateError};
 
 use super::{estimator_types, search_space_key};
 use crate::surrogate::{
-    CompletionFacts, Embedding, ErrorKind, RuntimeAccuracy, Runtimes, Surrogate, TrainedDataset,
-    TrainingFacts, cross_validate_runtimes,
+    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, RuntimeAccuracy, Runtimes, Surrogate,
+    TrainedDataset, TrainingFacts, cross_validate_runtimes, embed_rows,
 };
-use complete::{by_matrix, by_tensor, parts_of, tensor_of};
+use complete::{by_matrix, by_tensor, error_rates, tensor_of};
+use decided::decided_errors;
 pub use stack::{Stack, StackRow};
 
 /// The share of the energy that the first rank holds (the paper's rule).
@@ -88,7 +90,7 @@ pub struct Completed {
     /// Under the balanced decision, where any was measured.
     pub decided: Option<Array2<f32>>,
     /// How they came about.
-    pub facts: CompletionFacts,
+    pub facts: Vec<CompletionFacts>,
 }
 
 impl Training {
@@ -101,37 +103,39 @@ impl Training {
         }
         let has = |method| self.methods.contains(&method);
         let mut facts = self.facts(stack);
-        let oboe = if has(Method::Matrix) { Some(self.slice(stack, &mut facts)?) } else { None };
-        let needs_native = has(Method::Tensor) || has(Method::Kernel);
-        let native = if needs_native {
-            let completed = self.complete(stack, false, Method::Tensor)?;
-            facts.completions.push(completed.facts.clone());
-            Some(completed.native)
-        } else {
-            None
-        };
-        let tensor_oboe = match &native {
-            Some(native) if has(Method::Tensor) => Some(embedding(native, all_pipelines())?),
-            _ => None,
-        };
-        let kernel_oboe = match &native {
-            Some(native) if has(Method::Kernel) => Some(self.kernel(stack, native, &mut facts)?),
-            _ => None,
-        };
-        let (mut priors, mut best) = ((None, None), native.as_ref().map(|e| self.best(stack, e)));
-        if has(Method::Bayes) {
-            let completed = self.complete(stack, stack.has_decided(), Method::Bayes)?;
-            facts.completions.push(completed.facts.clone());
+        let mut embeddings = DatasetEmbeddings::default();
+        let mut oboe = None;
+        if has(Method::Matrix) {
+            let (embedding, datasets) = self.slice(stack, &mut facts)?;
+            (oboe, embeddings.oboe) = (Some(embedding), Some(datasets));
+        }
+        let needs_rows = has(Method::Tensor) || has(Method::Kernel) || has(Method::Bayes);
+        let completed = if needs_rows { Some(self.complete(stack)?) } else { None };
+        facts.completions.extend(completed.iter().flat_map(|c| c.facts.iter().cloned()));
+        let (mut native, mut decided) = (None, None);
+        let (mut tensor_oboe, mut kernel_oboe) = (None, None);
+        let mut best = None;
+        if let Some(completed) = &completed {
             best = Some(self.best(stack, completed.decided.as_ref().unwrap_or(&completed.native)));
-            priors.0 = Some(self.prior(stack, &completed.native)?);
-            priors.1 = completed.decided.as_ref().map(|e| self.prior(stack, e)).transpose()?;
+            if has(Method::Tensor) {
+                let (embedding, datasets) = embedding(&completed.native, all_pipelines())?;
+                (tensor_oboe, embeddings.tensor_oboe) = (Some(embedding), Some(datasets));
+            }
+            if has(Method::Kernel) {
+                kernel_oboe = Some(self.kernel(stack, &completed.native, &mut facts)?);
+            }
+            if has(Method::Bayes) {
+                (native, embeddings.native) =
+                    self.embedded_prior(stack, Some(&completed.native))?;
+                (decided, embeddings.decided) =
+                    self.embedded_prior(stack, completed.decided.as_ref())?;
+            }
         }
         let best_on_average = match best {
             Some(best) => best,
             None => self.best_of_slice(stack),
         };
         let runtimes = runtimes(stack, &mut facts)?;
-        let (native, decided) = (priors.0.map(Arc::new), priors.1.map(Arc::new));
         Ok(Surrogate {
             facts,
             native,
@@ -141,6 +145,7 @@ impl Training {
             kernel_oboe,
             runtimes,
             best_on_average,
+            embeddings,
         })
     }
 
@@ -164,31 +169,45 @@ impl Training {
         }
     }
 
-    /// Completes the errors of all rows: the native ones, and with them the decided ones. Rows that were
-    /// published have no decided errors; low rank carries over what the others say of the two.
-    pub fn complete(
-        &self,
-        stack: &Stack,
-        with_decided: bool,
-        method: Method,
-    ) -> Result<Completed, SurrogateError> {
+    /// Completes the errors of all rows: the native ones, then the decided ones from them.
+    pub fn complete(&self, stack: &Stack) -> Result<Completed, SurrogateError> {
         let started = Instant::now();
-        let kinds: &[ErrorKind] = if with_decided {
-            &[ErrorKind::Native, ErrorKind::Decided]
-        } else {
-            &[ErrorKind::Native]
-        };
-        let observed = stack.tensor(kinds)?;
+        let observed = stack.tensor(ErrorKind::Native)?;
         let (completion, choice) = by_tensor(&observed, self.rank, self.seed)?;
-        let mut parts = parts_of(&completion.values, kinds.len()).into_iter();
-        let native = parts.next().expect("there is one kind at least");
-        let facts = CompletionFacts {
-            method: method.name().to_owned(),
+        drop(observed);
+        let native = error_rates(completion.values, stack.rows.len());
+        let mut facts = vec![CompletionFacts {
+            method: Method::Tensor.name().to_owned(),
             ranks: choice.ranks,
             held_out_error: choice.error,
             secs: started.elapsed().as_secs_f64(),
-        };
-        Ok(Completed { native, decided: parts.next(), facts })
+        }];
+        let mut decided = None;
+        if stack.has_decided() {
+            let started = Instant::now();
+            let slice: Vec<usize> = oboe_pipelines().iter().map(|&j| j as usize).collect();
+            let (errors, rank, held_out_error) = decided_errors(stack, &native, &slice, self.seed)?;
+            decided = Some(errors);
+            facts.push(CompletionFacts {
+                method: "decided".to_owned(),
+                ranks: vec![rank],
+                held_out_error,
+                secs: started.elapsed().as_secs_f64(),
+            });
+        }
+        Ok(Completed { native, decided, facts })
+    }
+
+    /// A prior of completed rows, with the embeddings of the datasets under it.
+    fn embedded_prior(
+        &self,
+        stack: &Stack,
+        completed: Option<&Array2<f32>>,
+    ) -> Result<(Option<Arc<Prior>>, Option<Array2<f32>>), SurrogateError> {
+        let Some(completed) = completed else { return Ok((None, None)) };
+        let prior = self.prior(stack, completed)?;
+        let embedded = embed_rows(&prior, completed)?;
+        Ok((Some(Arc::new(prior)), Some(embedded)))
     }
 
     /// The prior of square roots of errors from completed rows, published ones weighted.
@@ -226,7 +245,11 @@ impl Training {
         lowest((0..N_PIPELINES).map(mean))
     }
 
-    fn slice(&self, stack: &Stack, facts: &mut TrainingFacts) -> Result<Embedding, SurrogateError> {
+    fn slice(
+        &self,
+        stack: &Stack,
+        facts: &mut TrainingFacts,
+    ) -> Result<(Embedding, Array2<f32>), SurrogateError> {
         let started = Instant::now();
         let pipelines = oboe_pipelines();
         let columns: Vec<usize> = pipelines.iter().map(|&j| j as usize).collect();
@@ -243,7 +266,12 @@ impl Training {
             held_out_error: error,
             secs: started.elapsed().as_secs_f64(),
         });
-        embedding(&completed, pipelines)
+        let (embedding, datasets) = embedding(&completed, pipelines)?;
+        let mut all = Array2::zeros((datasets.nrows(), stack.rows.len()));
+        for (at, &row) in rows.iter().enumerate() {
+            all.column_mut(row).assign(&datasets.column(at));
+        }
+        Ok((embedding, all))
     }
 
     fn kernel(
@@ -253,7 +281,7 @@ impl Training {
         facts: &mut TrainingFacts,
     ) -> Result<KernelModel<f32>, SurrogateError> {
         let started = Instant::now();
-        let observed = stack.tensor(&[ErrorKind::Native])?;
+        let observed = stack.tensor(ErrorKind::Native)?;
         let atoms = self.rank.unwrap_or(ATOMS).clamp(1, N_PIPELINES);
         let kfmc = Kfmc { passes: KERNEL_PASSES, seed: self.seed, ..Kfmc::new(atoms) };
         let filled = |of: &pitchpipe_surrogate::PartialTensor<f32>, fill: &[f32]| -> Vec<f32> {
@@ -277,13 +305,18 @@ impl Training {
     }
 }
 
-/// Embeddings of completed errors, datasets x `pipelines`, with the paper's first rank.
-fn embedding(completed: &Array2<f32>, pipelines: Vec<u32>) -> Result<Embedding, SurrogateError> {
+/// Embeddings of completed errors, datasets x `pipelines`, with the paper's first rank; and those of the
+/// datasets.
+fn embedding(
+    completed: &Array2<f32>,
+    pipelines: Vec<u32>,
+) -> Result<(Embedding, Array2<f32>), SurrogateError> {
     let rank = EMBEDDING_RANK.min(completed.nrows()).min(completed.ncols());
     let pca = Pca::fit(completed.view(), rank)?;
     let y = pca.pipelines.mapv(|v| v as f32);
     let initial_rank = energy_rank(&pca.singular_values, INITIAL_ENERGY).clamp(1, y.nrows());
-    Ok(Embedding { pipelines, y, initial_rank })
+    let datasets = pca.datasets.mapv(|v| v as f32);
+    Ok((Embedding { pipelines, y, initial_rank }, datasets))
 }
 
 fn runtimes(stack: &Stack, facts: &mut TrainingFacts) -> Result<Runtimes, SurrogateError> {

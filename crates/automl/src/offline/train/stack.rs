@@ -117,11 +117,10 @@ impl Stack {
         (values, mask)
     }
 
-    /// Errors of one kind as a tensor with a mask: datasets, preparations, estimators. With both kinds, the
-    /// second axis holds the native errors first, then the decided ones.
-    pub fn tensor(&self, kinds: &[ErrorKind]) -> Result<PartialTensor<f32>, SurrogateError> {
-        let parts: Vec<_> = kinds.iter().map(|&kind| self.errors(kind)).collect();
-        super::tensor_of(&parts)
+    /// Errors of one kind as a tensor with a mask: datasets, preparations, estimators.
+    pub fn tensor(&self, kind: ErrorKind) -> Result<PartialTensor<f32>, SurrogateError> {
+        let (values, mask) = self.errors(kind);
+        super::tensor_of(values, mask)
     }
 
     /// Whether any decided error was measured.

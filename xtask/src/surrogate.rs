@@ -1,0 +1,101 @@
+//! `cargo xtask surrogate`: the store in the repository and the surrogate inside the program, made anew.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use pitchpipe_automl::offline::published::Published;
+use pitchpipe_automl::offline::train::{Stack, Training};
+use pitchpipe_automl::offline::{Store, compact, import};
+
+use crate::{published, python};
+
+/// What the embedded surrogate is made from, and how.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// A store to put into data/meta first, in its compact form; without it data/meta stays as it is
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+
+    /// What a published dataset counts in the priors, where one of our own counts 1
+    #[arg(long, default_value_t = Training::default().published_weight)]
+    published_weight: f64,
+}
+
+/// Datasets that evaluation needs unseen: no surrogate of ours is trained on them.
+pub(crate) fn left_out() -> Result<BTreeSet<String>, String> {
+    let path = meta().join("left-out.tsv");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let names = text.lines().skip(1).flat_map(|line| {
+        let mut cells = line.split('\t');
+        let file = cells.next().unwrap_or_default().split('.').next().unwrap_or_default();
+        let id = cells.next().unwrap_or_default();
+        [file.to_owned(), format!("openml-{id}")]
+    });
+    Ok(names.filter(|name| !name.is_empty() && name != "openml-").collect())
+}
+
+/// The folder of the compact store.
+pub(crate) fn meta() -> PathBuf {
+    python::root().join("data/meta")
+}
+
+/// The published tensor as a store, imported when it is not there yet.
+pub(crate) fn published_store() -> Result<Store, String> {
+    let folder = python::root().join("target/published/store");
+    if !folder.join("complete").exists() {
+        let published = Published::read(&published::wheel()?).map_err(|e| e.to_string())?;
+        let store = Store::for_published(&folder).map_err(|e| e.to_string())?;
+        import(&published, &store).map_err(|e| e.to_string())?;
+        fs::write(folder.join("complete"), "").map_err(|e| e.to_string())?;
+    }
+    Store::open(&folder).map_err(|e| e.to_string())
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    if let Some(store) = &options.store {
+        renew_compact_store(store)?;
+    }
+    let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
+    let stack = Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())?;
+    let training = Training { published_weight: options.published_weight, ..Training::default() };
+    let surrogate = training.run(&stack).map_err(|e| e.to_string())?;
+    let path = python::root().join("crates/automl/data/default.surrogate");
+    surrogate.write(&path).map_err(|e| e.to_string())?;
+    let facts = surrogate.facts();
+    let (own, published) = facts.counts();
+    println!(
+        "{own} datasets of our own, {published} published, {} left out; {} entries, {:.2} % missing",
+        facts.left_out.len(),
+        facts.n_entries,
+        100.0 * facts.missing_ratio
+    );
+    for done in &facts.completions {
+        let (method, ranks, error) = (&done.method, &done.ranks, done.held_out_error);
+        println!(
+            "{method}: ranks {ranks:?}, held-out relative error {error:.4}, {:.1} s",
+            done.secs
+        );
+    }
+    for of in &facts.runtime_accuracy {
+        let (two, four) = (100.0 * of.within_2, 100.0 * of.within_4);
+        println!("runtimes of {}: {two:.1} / {four:.1} % within factor 2 / 4", of.estimator_type);
+    }
+    let size = fs::metadata(&path).map_or(0, |m| m.len());
+    println!("{}: {:.2} MB; build again to embed it", path.display(), size as f64 / 1e6);
+    Ok(())
+}
+
+fn renew_compact_store(store: &Path) -> Result<(), String> {
+    let store = Store::open(store).map_err(|e| e.to_string())?;
+    let done = compact(&store, &meta()).map_err(|e| e.to_string())?;
+    println!(
+        "data/meta: {} datasets, {} entries, {} distinct computations, {:.2} MB",
+        done.n_datasets,
+        done.n_entries,
+        done.n_computations,
+        done.n_bytes as f64 / 1e6
+    );
+    Ok(())
+}
