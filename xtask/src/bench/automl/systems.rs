@@ -124,7 +124,7 @@ impl Job<'_> {
         fit.arg("--time-budget").arg(format!("{budget}s"));
         fit.args(["--method", self.run.system.name(), "--threads", "1"]);
         fit.arg("--seed").arg(self.run.seed.to_string());
-        fit.arg("--out").arg(&model).arg("--json");
+        fit.arg("--out").arg(&model).arg("--quiet");
         let ended = self.start(&fit, self.limit(), "fit")?;
         if ended.how != How::Succeeded {
             let message = self.only_after(ended.how, "fit", || unreachable!("it did not succeed"));
@@ -137,16 +137,19 @@ impl Job<'_> {
         let classes = self.split.truth()?.classes;
         let predictions = self
             .only_after(predicted.how, "predict", || Predictions::read_table(&out, &classes))
-            .map(|p| Predictions { n_evaluated: self.n_evaluated(), ..p });
+            .map(|p| Predictions { n_evaluated: self.n_evaluated(program, &model), ..p });
         let how = if predicted.how == How::Interrupted { How::Interrupted } else { ended.how };
         Ok((Ended { how, ..ended }, predictions))
     }
 
-    /// What `fit --json` says of the number of pipelines.
-    fn n_evaluated(&self) -> Option<u64> {
-        let text = fs::read_to_string(self.folder.join("fit.out")).ok()?;
-        let report: serde_json::Value = serde_json::from_str(&text).ok()?;
-        report.get("n_evaluated")?.as_u64()
+    /// What `pitchpipe inspect` says of the number of pipelines.
+    fn n_evaluated(&self, program: &Path, model: &Path) -> Option<u64> {
+        let mut inspect = Command::new(program);
+        inspect.arg("inspect").arg(model).arg("--json");
+        self.start(&inspect, PATIENCE, "inspect").ok()?;
+        let text = fs::read_to_string(self.folder.join("inspect.out")).ok()?;
+        let about: serde_json::Value = serde_json::from_str(&text).ok()?;
+        about.get("report")?.get("n_evaluated")?.as_u64()
     }
 
     fn start(&self, command: &Command, limit: Duration, step: &str) -> Result<Ended, String> {
