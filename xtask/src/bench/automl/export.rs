@@ -30,22 +30,27 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The split of a dataset for a seed; written once. Numbers are floats, nominal columns are
-    /// dictionaries, and so no system has to guess what a column is.
-    pub(super) fn of(entry: &Entry, seed: u64) -> Result<Self, String> {
+    /// Where the split of a dataset for a seed is.
+    pub(super) fn of(entry: &Entry, seed: u64) -> Self {
         let folder =
             root().join("target/bench/automl/splits").join(format!("{}-{seed}", entry.name));
-        let split = Self {
+        Self {
             train: folder.join("train.parquet"),
             test: folder.join("test.parquet"),
             truth: folder.join("truth.json"),
-        };
-        // The truth is written last: where it is, all is.
-        if !split.truth.exists() {
-            fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-            split.write(entry, seed)?;
         }
-        Ok(split)
+    }
+
+    /// Writes it, if it is not there yet. Numbers are floats, nominal columns are dictionaries, and so no
+    /// system has to guess what a column is.
+    pub(super) fn write_once(&self, entry: &Entry, seed: u64) -> Result<(), String> {
+        // The truth is written last: where it is, all is.
+        if self.truth.exists() {
+            return Ok(());
+        }
+        let folder = self.truth.parent().expect("the truth lies in the split's folder");
+        fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        self.write(entry, seed)
     }
 
     pub(super) fn truth(&self) -> Result<Truth, String> {

@@ -14,6 +14,7 @@ mod systems;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, thread};
@@ -71,6 +72,24 @@ pub(crate) struct Options {
     /// The program to run [default: target/release/pitchpipe]
     #[arg(long, value_name = "FILE")]
     pitchpipe: Option<PathBuf>,
+    /// Only write the splits, and print which builds would run.
+    #[arg(long, hide = true)]
+    prepare: bool,
+}
+
+impl Options {
+    fn program(&self) -> PathBuf {
+        let default = || root().join("target/release/pitchpipe");
+        self.pitchpipe.clone().unwrap_or_else(default)
+    }
+
+    fn seeds(&self) -> Vec<u64> {
+        if self.seeds.is_empty() { vec![0] } else { self.seeds.clone() }
+    }
+
+    fn budgets(&self) -> Vec<u64> {
+        if self.budgets.is_empty() { vec![5, 15, 30] } else { self.budgets.clone() }
+    }
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -81,6 +100,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     systems.sort();
     systems.dedup();
     let datasets = datasets::chosen(&options.datasets)?;
+    if options.prepare {
+        return prepare(options, &systems, &datasets);
+    }
     if !options.report {
         Benchmark::prepare(options, &systems, &datasets, path.clone())?.run_all(options.jobs)?;
     }
@@ -97,6 +119,34 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let [against] = options.against.0[..] else { return Err("--against names one system".into()) };
     print!("{}", report::text(&records, &budgets, &systems, against, options.details));
     Ok(())
+}
+
+/// Writes the splits and prints the builds.
+fn prepare(options: &Options, systems: &[System], datasets: &[Entry]) -> Result<(), String> {
+    for dataset in datasets {
+        for seed in options.seeds() {
+            Split::of(dataset, seed).write_once(dataset, seed)?;
+        }
+    }
+    let builds = systems::builds(systems, &options.program())?;
+    println!("{}", serde_json::to_string(&builds).expect("builds are plain data"));
+    Ok(())
+}
+
+/// Has [`prepare`] done by a process of its own. What a process measures as its peak memory begins with
+/// that of the process that started it, so this one must stay small.
+fn prepared() -> Result<BTreeMap<System, String>, String> {
+    let this = std::env::current_exe().map_err(|e| e.to_string())?;
+    let output = Command::new(this)
+        .args(std::env::args_os().skip(1))
+        .arg("--prepare")
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        return Err("the splits could not be prepared".to_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|e| format!("builds: {e}"))
 }
 
 /// What is still to be run, and all that it takes.
@@ -116,13 +166,7 @@ impl Benchmark {
         datasets: &[Entry],
         record: PathBuf,
     ) -> Result<Self, String> {
-        let or = |given: &[u64], default: &[u64]| {
-            if given.is_empty() { default.to_vec() } else { given.to_vec() }
-        };
-        let (budgets, seeds) = (or(&options.budgets, &[5, 15, 30]), or(&options.seeds, &[0]));
-        let program = root().join("target/release/pitchpipe");
-        let program = options.pitchpipe.clone().unwrap_or(program);
-        let programs = Programs::prepare(systems, &program)?;
+        let programs = Programs::prepare(systems, &options.program(), prepared()?)?;
         let records = Records::read(&record)?;
         let is_open = |run: &Run| match records.get(run) {
             None => true,
@@ -132,14 +176,15 @@ impl Benchmark {
             }
         };
         let names: Vec<String> = datasets.iter().map(|d| d.name.clone()).collect();
-        let mut runs = plan::plan(systems, &names, &budgets, &seeds, options.interleave);
+        let mut runs =
+            plan::plan(systems, &names, &options.budgets(), &options.seeds(), options.interleave);
         let n_planned = runs.len();
         runs.retain(is_open);
         eprintln!("{} of {n_planned} runs are recorded already", n_planned - runs.len());
         let mut splits = BTreeMap::new();
         for dataset in datasets {
-            for &seed in &seeds {
-                splits.insert((dataset.name.clone(), seed), Split::of(dataset, seed)?);
+            for seed in options.seeds() {
+                splits.insert((dataset.name.clone(), seed), Split::of(dataset, seed));
             }
         }
         let folder = root().join("target/bench/automl/work");

@@ -28,21 +28,16 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Finds what the systems need; makes the Python environments that are not there yet.
-    pub(super) fn prepare(systems: &[System], pitchpipe: &Path) -> Result<Self, String> {
-        let (mut interpreters, mut builds) = (BTreeMap::new(), BTreeMap::new());
-        let bytes = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+    pub(super) fn prepare(
+        systems: &[System],
+        pitchpipe: &Path,
+        builds: BTreeMap<System, String>,
+    ) -> Result<Self, String> {
+        let mut interpreters = BTreeMap::new();
         for &system in systems {
-            let what_runs = match system.environment() {
-                Some(name) => {
-                    interpreters.insert(system, python::environment(name)?);
-                    let packages = root().join("requirements").join(format!("{name}.txt"));
-                    [bytes(&packages)?, bytes(&peer())?].concat()
-                }
-                // This program runs it, and changes for many other reasons.
-                None if system == System::Baseline => baseline::pipeline().to_string().into_bytes(),
-                None => bytes(pitchpipe)?,
-            };
-            builds.insert(system, format!("{:016x}", xxh3_64(&what_runs)));
+            if let Some(name) = system.environment() {
+                interpreters.insert(system, python::environment(name)?);
+            }
         }
         Ok(Self { pitchpipe: pitchpipe.to_owned(), interpreters, builds })
     }
@@ -87,6 +82,27 @@ impl Programs {
             n_evaluated: said.as_ref().and_then(|s| s.n_evaluated),
         }))
     }
+}
+
+/// A key of what runs each system.
+pub(super) fn builds(
+    systems: &[System],
+    pitchpipe: &Path,
+) -> Result<BTreeMap<System, String>, String> {
+    let bytes = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
+    let build = |&system: &System| {
+        let what_runs = match system.environment() {
+            Some(name) => {
+                let packages = root().join("requirements").join(format!("{name}.txt"));
+                [bytes(&packages)?, bytes(&peer())?].concat()
+            }
+            // This program runs it, and changes for many other reasons.
+            None if system == System::Baseline => baseline::pipeline().to_string().into_bytes(),
+            None => bytes(pitchpipe)?,
+        };
+        Ok((system, format!("{:016x}", xxh3_64(&what_runs))))
+    };
+    systems.iter().map(build).collect()
 }
 
 fn peer() -> PathBuf {
