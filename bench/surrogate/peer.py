@@ -108,16 +108,20 @@ def kfmc(a, o, passes, beta=0.01, batch=500, n_iter=10, eta=0.5, gamma=1.1):
     return e, passes
 
 
-def em_tensorly(a, o, k, shape, rounds):
+def em_tensorly(a, o, k, shape, most):
     import tensorly.decomposition
 
-    e, seen = additive(a, o), o > 0
-    for _ in range(rounds):
+    e, seen, history = additive(a, o), o > 0, []
+    while len(history) < most:
         ranks = [k, *shape[1:-1], k]
         core, factors = tensorly.decomposition.tucker(e.reshape(shape), rank=ranks)
         p = tensorly.tucker_to_tensor((core, factors)).reshape(a.shape)
+        residual = float(np.linalg.norm((a - p)[seen]))
         e = np.where(seen, a, p).astype(np.float32)
-    return e, rounds
+        print(f"tensorly: round {len(history) + 1}, residual {residual:.4f}", file=sys.stderr, flush=True)
+        if settled(history, residual):
+            break
+    return e, len(history)
 
 
 def main():

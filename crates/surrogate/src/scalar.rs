@@ -11,6 +11,10 @@ pub trait Scalar: faer::traits::RealField + ndarray::NdFloat + std::iter::Sum + 
 
     /// The exponential of a number that is at most zero, in a form that vectorises.
     fn fast_exp(self) -> Self;
+
+    /// `yes` where `condition` holds, else `no`: by bits, which vectorises where a branch on a `bool` does
+    /// not, and which hands either number on as it is.
+    fn select(condition: bool, yes: Self, no: Self) -> Self;
 }
 
 impl Scalar for f64 {
@@ -27,6 +31,12 @@ impl Scalar for f64 {
     #[inline(always)]
     fn fast_exp(self) -> Self {
         f64::exp(self)
+    }
+
+    #[inline(always)]
+    fn select(condition: bool, yes: Self, no: Self) -> Self {
+        let keep = u64::from(condition).wrapping_neg();
+        f64::from_bits((yes.to_bits() & keep) | (no.to_bits() & !keep))
     }
 }
 
@@ -45,6 +55,23 @@ impl Scalar for f32 {
     fn fast_exp(self) -> Self {
         exp(self)
     }
+
+    #[inline(always)]
+    fn select(condition: bool, yes: Self, no: Self) -> Self {
+        let keep = u32::from(condition).wrapping_neg();
+        f32::from_bits((yes.to_bits() & keep) | (no.to_bits() & !keep))
+    }
+}
+
+/// Entries that SIMD passes work on together: a multiple of every vector's width.
+pub(crate) const LANES: usize = 16;
+
+/// The last, shorter group of a pass, filled up so that it is worked on like the others.
+#[inline(always)]
+pub(crate) fn padded<V: Copy + Default>(rest: &[V]) -> [V; LANES] {
+    let mut group = [V::default(); LANES];
+    group[..rest.len()].copy_from_slice(rest);
+    group
 }
 
 /// The exponential to two units in the last place, without branches, so that it vectorises.
@@ -81,6 +108,17 @@ mod tests {
         let exact: Vec<f64> = values.iter().map(|&v| f64::from(v).exp()).collect();
         for (got, want) in values.iter().map(|v| v.fast_exp()).zip(exact) {
             assert!((f64::from(got) / want - 1.0).abs() < 2.5e-7, "{got} {want}");
+        }
+    }
+
+    #[test]
+    fn a_selection_keeps_every_bit() {
+        for (a, b) in [(0.1_f32, -0.0), (f32::NAN, 1.0), (f32::MIN_POSITIVE / 3.0, f32::INFINITY)] {
+            assert_eq!(f32::select(true, a, b).to_bits(), a.to_bits());
+            assert_eq!(f32::select(false, a, b).to_bits(), b.to_bits());
+            let (a, b) = (f64::from(a), f64::from(b));
+            assert_eq!(f64::select(true, a, b).to_bits(), a.to_bits());
+            assert_eq!(f64::select(false, a, b).to_bits(), b.to_bits());
         }
     }
 

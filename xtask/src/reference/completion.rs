@@ -6,6 +6,7 @@ use pitchpipe_surrogate::complete::{
 };
 use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 
+use super::kept::Kept;
 use super::{Context, Row, Rule, Table};
 
 /// The draw of held-out entries.
@@ -71,6 +72,7 @@ fn measure(
     cells: Vec<Cell>,
     whole: &PartialTensor<f32>,
     splits: &mut dyn FnMut(f64) -> Result<(PartialTensor<f32>, Vec<usize>), String>,
+    kept: &Kept,
 ) -> Result<Table, String> {
     let mut table = Table::new(title);
     let mut split: Option<(f64, PartialTensor<f32>, Vec<usize>)> = None;
@@ -80,10 +82,12 @@ fn measure(
             split = Some((at, training, held));
         }
         let Some((_, training, held)) = &split else { unreachable!("just set") };
-        let clock = cpu_time::ProcessTime::now();
-        let values = method.run(training).map_err(|e| e.to_string())?;
-        let secs = clock.elapsed().as_secs_f64();
-        let error = whole.relative_error_at(&values, held);
+        let (error, secs) = kept.or(&format!("completion {at} {what}"), || {
+            let clock = cpu_time::ProcessTime::now();
+            let values = method.run(training).map_err(|e| e.to_string())?;
+            let secs = clock.elapsed().as_secs_f64();
+            Ok::<_, String>((whole.relative_error_at(&values, held), secs))
+        })?;
         let what = format!("{at:>4}  {what}");
         let row = match reference {
             Some(reference) => Row::new(what, reference, error, rule),
@@ -104,7 +108,7 @@ pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
     let cells = wanted(if context.quick { random_quick() } else { random_all() });
     let title = "Relative error, entries missing at random (share missing), 215 datasets";
     let mut draw = |share: f64| Ok(whole.hold_out(share, DRAW));
-    let random = measure(title.to_owned(), cells, &whole, &mut draw)?;
+    let random = measure(title.to_owned(), cells, &whole, &mut draw, &context.kept)?;
     let cells = wanted(if context.quick { limits_quick() } else { limits_all() });
     let title = "Relative error, entries above a runtime limit missing (seconds), 215 datasets";
     let mut cut = |limit: f64| {
@@ -114,7 +118,7 @@ pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
             .collect();
         Ok((training, held))
     };
-    let limited = measure(title.to_owned(), cells, &whole, &mut cut)?;
+    let limited = measure(title.to_owned(), cells, &whole, &mut cut, &context.kept)?;
     Ok(vec![random, held_out_counts(context), limited])
 }
 

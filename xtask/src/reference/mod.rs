@@ -5,7 +5,9 @@
 
 mod completion;
 mod designs;
+mod kept;
 mod mask;
+mod policies;
 mod prediction;
 pub(crate) mod recorded;
 mod runtimes;
@@ -20,6 +22,7 @@ use pitchpipe_automl::offline::published::Published;
 
 use crate::published;
 pub(crate) use completion::partial;
+use kept::Kept;
 pub(crate) use recorded::families;
 pub(crate) use table::{Row, Rule, Table};
 
@@ -35,6 +38,8 @@ pub(crate) struct Context {
     pub(crate) matching: String,
     /// Simulations run on every so many datasets of their sets.
     pub(crate) every: usize,
+    /// Results of an earlier run that was stopped.
+    pub(crate) kept: Kept,
 }
 
 type Group = (&'static str, fn(&Context) -> Result<Vec<Table>, String>);
@@ -50,6 +55,7 @@ const GROUPS: &[Group] = &[
     ("family-rules", searches::rules_tables),
     ("predicted-runtimes", searches::predicted_tables),
     ("workers", searches::workers_tables),
+    ("variants", searches::variants_tables),
     ("systems", systems::tables),
     ("prediction", prediction::tables),
     ("designs", designs::tables),
@@ -73,6 +79,9 @@ pub(crate) struct Options {
     /// Only the completions whose name contains this.
     #[arg(long, value_name = "TEXT", default_value = "")]
     matching: String,
+    /// Keep results in target/reference, and take over those of an earlier run of the same build.
+    #[arg(long)]
+    resume: bool,
 }
 
 /// Prints every table; fails when a reference is not reached.
@@ -89,7 +98,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let paper = all.of_the_paper().map_err(|e| e.to_string())?;
     let matching = options.matching.clone();
     let every = options.every.max(1);
-    let context = Context { all, paper, quick: options.quick, matching, every };
+    let kept = if options.resume { Kept::resume()? } else { Kept::nothing() };
+    let context = Context { all, paper, quick: options.quick, matching, every, kept };
     let (mut judged, mut missed) = (0, 0);
     for (name, tables) in GROUPS {
         if !options.only.is_empty() && options.only.iter().all(|o| o != name) {

@@ -1,237 +1,11 @@
 //! Whole searches at a budget: regret of the best pipeline found, policy by policy (§15 and §18).
 
-use std::sync::Arc;
-
-use pitchpipe_automl::offline::published::N_PIPELINES;
 use pitchpipe_surrogate::SurrogateError;
-use pitchpipe_surrogate::bayes::PriorSettings;
-use pitchpipe_surrogate::runtime::{DatasetSize, RuntimeCorrection, RuntimeForm, RuntimeModel};
-use pitchpipe_surrogate::search::{Actions, Rule as Value, Search, SearchSettings};
-use pitchpipe_surrogate::simulate::{
-    InOrder, PaperLoop, Policy, Rounds, Row as Record, Searching, replay,
-};
-use rayon::prelude::*;
+use pitchpipe_surrogate::search::Rule as Value;
 
-use super::recorded::{
-    N_ESTIMATORS, Recorded, families, kind, mean, mean_and_error, set_a, set_b, sizes,
-};
+use super::policies::{Bench, Found, Kind, Times, Variant};
+use super::recorded::{Recorded, mean, mean_and_error, set_a, set_b};
 use super::{Context, Row, Rule, Table};
-
-/// Directions of the prior the reference figures were made with.
-const REFERENCE_RANK: usize = 60;
-
-/// The prior of the default policy.
-pub(crate) fn default_prior() -> PriorSettings {
-    PriorSettings::for_search(N_ESTIMATORS)
-}
-
-/// A policy of the tables.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
-    Random,
-    MeanError,
-    /// The paper's: rank, half the budget for the design.
-    Paper(usize),
-    /// One pipeline at a time by expected improvement, per second or not; at most so many.
-    Single {
-        per_second: bool,
-        most: usize,
-    },
-    /// Families, valued by a rule, under the reference prior.
-    Block(Value),
-    /// Families under the prior that is the default.
-    Best(Value),
-}
-
-/// How runtimes are known to the policy.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Times {
-    True,
-    Predicted,
-    Corrected,
-}
-
-/// What one search came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) best: f64,
-    pub(crate) five: f64,
-    pub(crate) replicate: f64,
-    pub(crate) replicate_five: f64,
-}
-
-/// Runs policies on datasets, each left out of all that is learned.
-pub(crate) struct Bench<'a> {
-    pub(crate) recorded: &'a Recorded,
-    families: Arc<Actions>,
-    singles: Arc<Actions>,
-    sizes: Vec<Option<DatasetSize>>,
-    secs: &'a ndarray::Array2<f32>,
-}
-
-impl<'a> Bench<'a> {
-    pub(crate) fn new(recorded: &'a Recorded, context: &'a Context) -> Self {
-        Self {
-            recorded,
-            families: Arc::new(families()),
-            singles: Arc::new(Actions::singles(N_PIPELINES)),
-            sizes: sizes(&context.paper),
-            secs: &context.paper.runtimes_secs,
-        }
-    }
-
-    /// What each policy finds within each budget on each dataset, `None` where nothing finished; policies x
-    /// budgets x datasets. Datasets run in parallel; results do not depend on it.
-    pub(crate) fn run(
-        &self,
-        policies: &[(Kind, Times)],
-        budgets: &[f64],
-        datasets: &[usize],
-        n_workers: usize,
-    ) -> Result<Vec<Vec<Vec<Option<Found>>>>, SurrogateError> {
-        let per_dataset: Vec<Vec<Vec<Option<Found>>>> = datasets
-            .par_iter()
-            .map(|&out| self.run_dataset(policies, budgets, out, n_workers))
-            .collect::<Result<_, SurrogateError>>()?;
-        let turn = |p: usize, b: usize| per_dataset.iter().map(|d| d[p][b]).collect();
-        Ok((0..policies.len()).map(|p| (0..budgets.len()).map(|b| turn(p, b)).collect()).collect())
-    }
-
-    fn run_dataset(
-        &self,
-        policies: &[(Kind, Times)],
-        budgets: &[f64],
-        out: usize,
-        n_workers: usize,
-    ) -> Result<Vec<Vec<Option<Found>>>, SurrogateError> {
-        let row = self.recorded.recording.row(out);
-        let needs = |wanted: fn(&Kind) -> bool| policies.iter().any(|(kind, _)| wanted(kind));
-        let reference = needs(|k| matches!(k, Kind::Single { .. } | Kind::Block(_)))
-            .then(|| self.recorded.prior(out, &PriorSettings::plain(REFERENCE_RANK)))
-            .transpose()?;
-        let default = needs(|k| matches!(k, Kind::Best(_)))
-            .then(|| self.recorded.prior(out, &default_prior()))
-            .transpose()?;
-        let embeddings = needs(|k| matches!(k, Kind::Paper(_)))
-            .then(|| self.recorded.plain.embeddings(&self.recorded.without(out), 30))
-            .transpose()?;
-        let predicted = policies.iter().any(|(_, t)| *t != Times::True);
-        let runtimes = if predicted { self.runtimes(out)? } else { None };
-        let mut found = Vec::new();
-        for &(kind, times) in policies {
-            let secs: Vec<Option<f64>> = match (times, &runtimes) {
-                (Times::True, _) => row.all_secs(),
-                (_, None) => {
-                    found.push(vec![None; budgets.len()]);
-                    continue;
-                }
-                (_, Some((predicted, _))) => {
-                    // What was never recorded is not offered, as with true runtimes.
-                    (0..N_PIPELINES).map(|j| row.secs(j).map(|_| predicted[j])).collect()
-                }
-            };
-            let mut at_budgets = Vec::new();
-            for &budget in budgets {
-                let search = |settings: SearchSettings, actions: &Arc<Actions>, most: usize| {
-                    let prior = match kind {
-                        Kind::Best(_) => default.as_ref(),
-                        _ => reference.as_ref(),
-                    };
-                    let posterior = prior.expect("made above for such policies").posterior();
-                    let search = Search::new(settings, Arc::clone(actions), posterior, &secs)?;
-                    let policy = Searching::new(search, Arc::clone(actions), n_workers, most);
-                    Ok(match (times, &runtimes) {
-                        (Times::Corrected, Some((predicted, correction))) => {
-                            policy.correcting(correction.start(predicted.clone())?)
-                        }
-                        _ => policy,
-                    })
-                };
-                let mut policy: Box<dyn Policy> = match kind {
-                    Kind::Random => Box::new(InOrder::new(scattered(out as u64), secs.clone())),
-                    Kind::MeanError => {
-                        Box::new(InOrder::new(self.by_mean_error(out), secs.clone()))
-                    }
-                    Kind::Paper(rank) => {
-                        let y = embeddings.as_ref().expect("made above for such policies");
-                        let rounds = Rounds::Once { design_share: 0.5 };
-                        Box::new(PaperLoop::new(y.view(), rank, &secs, budget, rounds, None)?)
-                    }
-                    Kind::Single { per_second, most } => {
-                        let cost_power = f64::from(u8::from(per_second));
-                        let settings =
-                            SearchSettings { rule: Value::Max, cost_power, ..Default::default() };
-                        Box::new(search(settings, &self.singles, most)?)
-                    }
-                    Kind::Block(rule) | Kind::Best(rule) => {
-                        let settings = SearchSettings { rule, ..Default::default() };
-                        Box::new(search(settings, &self.families, 1200)?)
-                    }
-                };
-                let trace = replay(policy.as_mut(), &row, budget, n_workers)?;
-                at_budgets.push(judge(&trace.ranking(budget), &row));
-            }
-            found.push(at_budgets);
-        }
-        Ok(found)
-    }
-
-    /// Predicted seconds and their correction, learned from the other datasets of known size.
-    fn runtimes(
-        &self,
-        out: usize,
-    ) -> Result<Option<(Vec<f64>, RuntimeCorrection)>, SurrogateError> {
-        let Some(size) = self.sizes[out] else { return Ok(None) };
-        let (rows, sizes): (Vec<usize>, Vec<DatasetSize>) = (0..self.sizes.len())
-            .filter(|&i| i != out)
-            .filter_map(|i| Some((i, self.sizes[i]?)))
-            .unzip();
-        let secs = self.secs.select(ndarray::Axis(0), &rows);
-        let kinds: Vec<usize> = (0..N_PIPELINES).map(|j| kind(j % N_ESTIMATORS)).collect();
-        let model = RuntimeModel::fit(RuntimeForm::LogLog, &sizes, secs.view(), &kinds)?;
-        let correction = RuntimeCorrection::fit(&model, &sizes, secs.view())?;
-        Ok(Some((model.predict_secs(&size)?, correction)))
-    }
-
-    fn by_mean_error(&self, out: usize) -> Vec<usize> {
-        let weights = self.recorded.without(out);
-        let completed = &self.recorded.completed;
-        let means: Vec<f64> = (0..N_PIPELINES)
-            .map(|j| completed.column(j).iter().zip(&weights).map(|(&e, w)| w * f64::from(e)).sum())
-            .collect();
-        let mut order: Vec<usize> = (0..N_PIPELINES).collect();
-        order.sort_by(|&a, &b| means[a].total_cmp(&means[b]));
-        order
-    }
-}
-
-/// Pipelines in an order that depends on a key alone.
-fn scattered(key: u64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..N_PIPELINES).collect();
-    let hash = |j: usize| {
-        let mut z = (j as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ key.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
-    };
-    order.sort_by_key(|&j| hash(j));
-    order
-}
-
-/// Regrets of the best pipeline and of the mean of the five best, recorded and replicate.
-fn judge(ranking: &[(usize, f64)], row: &Record<'_>) -> Option<Found> {
-    let lowest = row.lowest_error();
-    let &(first, error) = ranking.first()?;
-    let five = &ranking[..ranking.len().min(5)];
-    let over_five =
-        |value: &dyn Fn(&(usize, f64)) -> f64| mean(&five.iter().map(value).collect::<Vec<_>>());
-    Some(Found {
-        best: error - lowest,
-        five: over_five(&|p| p.1) - lowest,
-        replicate: row.replicate_error(first) - lowest,
-        replicate_five: over_five(&|p| row.replicate_error(p.0)) - lowest,
-    })
-}
 
 /// Mean over the datasets with a result.
 fn average(found: &[Option<Found>], of: fn(&Found) -> f64) -> f64 {
@@ -336,6 +110,11 @@ pub(crate) fn predicted_tables(context: &Context) -> Result<Vec<Table>, String> 
 /// Several workers.
 pub(crate) fn workers_tables(context: &Context) -> Result<Vec<Table>, String> {
     unless_quick(context, |bench| Ok(vec![workers(bench, context)?]))
+}
+
+/// Changes to the default policy.
+pub(crate) fn variants_tables(context: &Context) -> Result<Vec<Table>, String> {
+    unless_quick(context, |bench| Ok(vec![variants(bench, context)?]))
 }
 
 type Tables = Result<Vec<Table>, SurrogateError>;
@@ -501,6 +280,41 @@ fn workers(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError
         for (b, budget) in BUDGETS[..4].iter().enumerate() {
             let ours = average(&found[0][b], |f| f.best);
             table.push(Row::shown(format!("{n_workers} workers, {budget} s"), ours));
+        }
+    }
+    Ok(table)
+}
+
+/// Changes to the default policy less the policy itself, on sets A and B.
+fn variants(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError> {
+    let datasets: Vec<usize> =
+        some_of(set_a(), context).into_iter().chain(some_of(set_b(), context)).collect();
+    let changes = [
+        (Variant::Landmarks, "landmarks first"),
+        (Variant::Similar(5), "prior of similar datasets after 5 actions"),
+        (Variant::Ahead(0.01), "look-ahead, 100 actions"),
+        (Variant::Ahead(0.05), "look-ahead, 20 actions"),
+    ];
+    let mut policies = vec![(Kind::Best(Value::JointFifth), Times::True)];
+    policies.extend(changes.iter().map(|c| (Kind::Changed(c.0), Times::True)));
+    let budgets = &BUDGETS[..4];
+    let found = bench.run(&policies, budgets, &datasets, 1)?;
+    let mut table = Table::new(format!(
+        "Changes to the default policy less the policy, {} datasets (± standard error): best, its replicate",
+        datasets.len()
+    ));
+    for (c, (_, name)) in changes.iter().enumerate() {
+        for (b, budget) in budgets.iter().enumerate() {
+            for (of, what) in
+                [((|f| f.best) as fn(&Found) -> f64, "best"), (|f| f.replicate, "replicate")]
+            {
+                let pairs = found[c + 1][b].iter().zip(&found[0][b]);
+                let differences: Vec<f64> =
+                    pairs.filter_map(|(a, e)| Some(of(a.as_ref()?) - of(e.as_ref()?))).collect();
+                let (difference, error) = mean_and_error(&differences);
+                let what = format!("{name}, {what}, {budget} s (±{error:.4})");
+                table.push(Row::shown(what, difference));
+            }
         }
     }
     Ok(table)

@@ -2,8 +2,10 @@
 //!
 //! Starting from zeros instead, as the published code does, ends several times further off.
 
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
+use crate::scalar::{LANES, padded};
 use crate::{PartialTensor, Scalar};
 
 const PASSES: usize = 5;
@@ -35,7 +37,8 @@ impl Additive {
                 .par_chunks(n)
                 .enumerate()
                 .map(|(i, mask)| {
-                    let effects = marked_sum(mask, &columns);
+                    let marked = MarkedSum { mask, effects: &columns };
+                    let effects = pulp::Arch::new().dispatch(marked);
                     (sums.row_totals[i] - effects) / sums.row_counts[i] - mean
                 })
                 .collect();
@@ -60,10 +63,8 @@ impl Additive {
         let n = self.columns.len();
         values.par_chunks_mut(n).zip(mask.par_chunks(n)).zip(&self.rows).for_each(
             |((values, mask), row)| {
-                for j in 0..n {
-                    if !mask[j] {
-                        values[j] = T::of(self.mean + row + self.columns[j]);
-                    }
+                for ((v, &seen), column) in values.iter_mut().zip(mask).zip(&self.columns) {
+                    *v = T::select(seen, *v, T::of(self.mean + row + column));
                 }
             },
         );
@@ -105,17 +106,48 @@ impl Sums {
 }
 
 /// The sum of `effects` where `mask` is set.
-fn marked_sum(mask: &[bool], effects: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let (masks, effects) = (mask.chunks_exact(8), effects.chunks_exact(8));
-    let rest = masks.remainder().iter().zip(effects.remainder());
-    let tail: f64 = rest.map(|(&seen, e)| if seen { *e } else { 0.0 }).sum();
-    for (mask, effects) in masks.zip(effects) {
-        for lane in 0..8 {
-            lanes[lane] += if mask[lane] { effects[lane] } else { 0.0 };
+struct MarkedSum<'a> {
+    mask: &'a [bool],
+    effects: &'a [f64],
+}
+
+impl WithSimd for MarkedSum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let mut sums = [0.0; LANES];
+        let mut group = |mask: &[bool; LANES], effects: &[f64; LANES]| {
+            for l in 0..LANES {
+                sums[l] += f64::select(mask[l], effects[l], 0.0);
+            }
+        };
+        let (mask, mask_rest) = self.mask.as_chunks::<LANES>();
+        let (effects, effects_rest) = self.effects.as_chunks::<LANES>();
+        for (mask, effects) in mask.iter().zip(effects) {
+            group(mask, effects);
+        }
+        group(&padded(mask_rest), &padded(effects_rest));
+        sums.iter().sum()
+    }
+}
+
+/// Adds `weight` to every sum whose entry is marked.
+struct AddMarked<'a> {
+    sums: &'a mut [f64],
+    mask: &'a [bool],
+    weight: f64,
+}
+
+impl WithSimd for AddMarked<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (sum, &seen) in self.sums.iter_mut().zip(self.mask) {
+            *sum += f64::select(seen, self.weight, 0.0);
         }
     }
-    lanes.iter().sum::<f64>() + tail
 }
 
 /// For each column the sum of `weight(row)` over the rows in which it is observed.
@@ -126,10 +158,8 @@ fn sum_of_rows(mask: &[bool], n: usize, weight: impl Fn(usize) -> f64 + Sync) ->
         .map(|(block, masks)| {
             let mut sum = vec![0.0; n];
             for (i, mask) in masks.chunks(n).enumerate() {
-                let w = weight(block * ROW_BLOCK + i);
-                for (s, &seen) in sum.iter_mut().zip(mask) {
-                    *s += if seen { w } else { 0.0 };
-                }
+                let weight = weight(block * ROW_BLOCK + i);
+                pulp::Arch::new().dispatch(AddMarked { sums: &mut sum, mask, weight });
             }
             sum
         })

@@ -13,6 +13,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+use ndarray::ArrayView2;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -78,7 +79,8 @@ impl Kfmc {
         &self,
         observed: &PartialTensor<T>,
     ) -> Result<KfmcCompletion<T>, SurrogateError> {
-        self.complete_from(observed, Additive::fit(observed).filled(observed))
+        self.check(observed.matrix_shape().1)?;
+        self.run(observed, Additive::fit(observed).filled(observed))
     }
 
     /// Completes from a given filling, such as another completion.
@@ -87,9 +89,17 @@ impl Kfmc {
         observed: &PartialTensor<T>,
         start: Vec<T>,
     ) -> Result<KfmcCompletion<T>, SurrogateError> {
-        let (m, n) = observed.matrix_shape();
-        self.check(n)?;
+        self.check(observed.matrix_shape().1)?;
         super::check_filling(observed, &start)?;
+        self.run(observed, start)
+    }
+
+    fn run<T: Scalar>(
+        &self,
+        observed: &PartialTensor<T>,
+        start: Vec<T>,
+    ) -> Result<KfmcCompletion<T>, SurrogateError> {
+        let (m, n) = observed.matrix_shape();
         let mut columns = transpose(&start, m, n);
         drop(start);
         let missing: Vec<bool> = transpose(observed.mask(), m, n).iter().map(|&s| !s).collect();
@@ -217,6 +227,12 @@ impl<T: Scalar> KernelModel<T> {
     /// Pipelines the model knows.
     pub fn n_pipelines(&self) -> usize {
         self.codes.len() / self.dictionary.r
+    }
+
+    /// Z transposed, pipelines x atoms: one code a row.
+    pub fn codes(&self) -> ArrayView2<'_, T> {
+        ArrayView2::from_shape((self.n_pipelines(), self.dictionary.r), &self.codes)
+            .expect("as many codes as pipelines")
     }
 
     /// The code of one pipeline: a column of Z, the design vector of KernelOboe.

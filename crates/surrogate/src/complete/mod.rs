@@ -52,11 +52,12 @@ fn check_filling<T: Scalar>(
     if wanted != got {
         return Err(SurrogateError::Size { what: "the filling", wanted, got });
     }
-    let what = "the filling";
-    for (at, (v, a)) in filling.iter().zip(observed.values()).enumerate() {
-        if !v.is_finite() || (observed.mask()[at] && v != a) {
-            return Err(SurrogateError::NotFinite { what, at, value: v.wide() });
+    let both = filling.iter().zip(observed.values()).zip(observed.mask());
+    match both.into_iter().position(|((v, a), &seen)| !v.is_finite() || (seen && v != a)) {
+        Some(at) => {
+            let (what, value) = ("the filling", filling[at].wide());
+            Err(SurrogateError::NotFinite { what, at, value })
         }
+        None => Ok(()),
     }
-    Ok(())
 }

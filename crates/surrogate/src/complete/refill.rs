@@ -4,11 +4,11 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::algebra::{multiply, rows, rows_mut};
+use crate::scalar::{LANES, padded};
 use crate::{PartialTensor, Scalar};
 
 /// Rows predicted together: their block of predictions stays in the second-level cache.
 const ROW_BLOCK: usize = 8;
-const LANES: usize = 16;
 /// Entries whose squares are added in single precision before they go into a double.
 const STRETCH: usize = 64 * LANES;
 
@@ -137,27 +137,43 @@ impl<T: Scalar> WithSimd for Plain<'_, T> {
         let mut residual = 0.0;
         let stretches = self.values.chunks_mut(STRETCH).zip(self.predicted.chunks(STRETCH));
         for ((values, predicted), mask) in stretches.zip(self.mask.chunks(STRETCH)) {
-            let mut lanes = [T::zero(); LANES];
-            let mut one = |l: usize, v: &mut T, p: T, seen: bool| {
-                let off = if seen { *v - p } else { T::zero() };
-                *v = if seen { *v } else { p };
-                lanes[l] += off * off;
-            };
+            let mut squares = [T::zero(); LANES];
             let (v, v_rest) = values.as_chunks_mut::<LANES>();
             let (p, p_rest) = predicted.as_chunks::<LANES>();
             let (seen, seen_rest) = mask.as_chunks::<LANES>();
             for ((v, p), seen) in v.iter_mut().zip(p).zip(seen) {
-                for l in 0..LANES {
-                    one(l, &mut v[l], p[l], seen[l]);
-                }
+                plain_group(v, p, seen, &mut squares);
             }
-            for (l, v) in v_rest.iter_mut().enumerate() {
-                one(l, v, p_rest[l], seen_rest[l]);
-            }
-            residual += lanes.iter().map(|l| l.wide()).sum::<f64>();
+            let mut last = padded(v_rest);
+            plain_group(&mut last, &padded(p_rest), &padded(seen_rest), &mut squares);
+            v_rest.copy_from_slice(&last[..v_rest.len()]);
+            residual += sum(&squares);
         }
         Measured { residual, ..Measured::default() }
     }
+}
+
+/// What is missing takes the prediction; squares of what is observed less the prediction.
+#[inline(always)]
+fn plain_group<T: Scalar>(
+    v: &mut [T; LANES],
+    p: &[T; LANES],
+    seen: &[bool; LANES],
+    squares: &mut [T; LANES],
+) {
+    let mut new = [T::zero(); LANES];
+    for l in 0..LANES {
+        new[l] = T::select(seen[l], v[l], p[l]);
+    }
+    for l in 0..LANES {
+        let off = new[l] - p[l]; // zero where it was just filled
+        squares[l] += off * off;
+    }
+    *v = new;
+}
+
+fn sum<T: Scalar>(lanes: &[T; LANES]) -> f64 {
+    lanes.iter().map(|l| l.wide()).sum()
 }
 
 struct Moving<'a, T> {
@@ -178,33 +194,49 @@ impl<T: Scalar> WithSimd for Moving<'_, T> {
         let stretches = self.values.chunks_mut(STRETCH).zip(self.predicted.chunks(STRETCH));
         let stretches = stretches.zip(self.previous.chunks_mut(STRETCH));
         for (((values, predicted), previous), mask) in stretches.zip(self.mask.chunks(STRETCH)) {
-            let zeros = [T::zero(); LANES];
-            let (mut residual, mut moved, mut turning) = (zeros, zeros, zeros);
-            let mut one = |l: usize, v: &mut T, p: T, q: &mut T, seen: bool| {
-                let (off, change) = (*v - p, p - *q);
-                let (seen_off, change) = if seen { (off, T::zero()) } else { (T::zero(), change) };
-                *v = if seen { *v } else { p + momentum * change };
-                *q = p;
-                residual[l] += seen_off * seen_off;
-                moved[l] += change * change;
-                turning[l] += off * change;
-            };
+            let mut sums = [[T::zero(); LANES]; 3];
             let (v, v_rest) = values.as_chunks_mut::<LANES>();
             let (p, p_rest) = predicted.as_chunks::<LANES>();
             let (q, q_rest) = previous.as_chunks_mut::<LANES>();
             let (seen, seen_rest) = mask.as_chunks::<LANES>();
             for (((v, p), q), seen) in v.iter_mut().zip(p).zip(q).zip(seen) {
-                for l in 0..LANES {
-                    one(l, &mut v[l], p[l], &mut q[l], seen[l]);
-                }
+                moving_group(v, p, q, seen, momentum, &mut sums);
             }
-            for (l, (v, q)) in v_rest.iter_mut().zip(q_rest).enumerate() {
-                one(l, v, p_rest[l], q, seen_rest[l]);
-            }
-            let sum = |lanes: [T; LANES]| lanes.iter().map(|l| l.wide()).sum::<f64>();
-            total = total
-                + Measured { residual: sum(residual), moved: sum(moved), turning: sum(turning) };
+            let (mut last, mut before) = (padded(v_rest), padded(q_rest));
+            let (p, seen) = (padded(p_rest), padded(seen_rest));
+            moving_group(&mut last, &p, &mut before, &seen, momentum, &mut sums);
+            v_rest.copy_from_slice(&last[..v_rest.len()]);
+            q_rest.copy_from_slice(&before[..q_rest.len()]);
+            let [residual, moved, turning] = sums.map(|lanes| sum(&lanes));
+            total = total + Measured { residual, moved, turning };
         }
         total
     }
+}
+
+/// As [`plain_group`], beyond the prediction by the momentum of its change.
+#[inline(always)]
+fn moving_group<T: Scalar>(
+    v: &mut [T; LANES],
+    p: &[T; LANES],
+    q: &mut [T; LANES],
+    seen: &[bool; LANES],
+    momentum: T,
+    [residual, moved, turning]: &mut [[T; LANES]; 3],
+) {
+    let (mut seen_off, mut change) = ([T::zero(); LANES], [T::zero(); LANES]);
+    let (mut off, mut new) = ([T::zero(); LANES], [T::zero(); LANES]);
+    for l in 0..LANES {
+        off[l] = v[l] - p[l];
+        seen_off[l] = T::select(seen[l], off[l], T::zero());
+        change[l] = T::select(seen[l], T::zero(), p[l] - q[l]);
+        new[l] = T::select(seen[l], v[l], p[l] + momentum * change[l]);
+    }
+    for l in 0..LANES {
+        residual[l] += seen_off[l] * seen_off[l];
+        moved[l] += change[l] * change[l];
+        turning[l] += off[l] * change[l];
+    }
+    *v = new;
+    *q = *p;
 }

@@ -29,8 +29,9 @@ pub fn complete_tucker<T: Scalar>(
     ranks: &[usize],
     options: &EmOptions,
 ) -> Result<TuckerCompletion<T>, SurrogateError> {
-    let start = Additive::fit(observed).filled(observed);
-    complete_tucker_from(observed, ranks, options, start)
+    options.check()?;
+    check_ranks(observed.shape(), ranks)?;
+    run(observed, ranks, options, Additive::fit(observed).filled(observed))
 }
 
 /// The same from a given filling, such as the completion at another rank.
@@ -41,9 +42,18 @@ pub fn complete_tucker_from<T: Scalar>(
     start: Vec<T>,
 ) -> Result<TuckerCompletion<T>, SurrogateError> {
     options.check()?;
-    let shape = observed.shape();
-    check_ranks(shape, ranks)?;
+    check_ranks(observed.shape(), ranks)?;
     super::check_filling(observed, &start)?;
+    run(observed, ranks, options, start)
+}
+
+fn run<T: Scalar>(
+    observed: &PartialTensor<T>,
+    ranks: &[usize],
+    options: &EmOptions,
+    start: Vec<T>,
+) -> Result<TuckerCompletion<T>, SurrogateError> {
+    let shape = observed.shape();
     let inner = 1..shape.len() - 1;
     if shape.len() > 2 && ranks[inner.clone()] == shape[inner] {
         let mut model = TwoModes::new(shape, ranks, &start)?;

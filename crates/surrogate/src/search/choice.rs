@@ -37,6 +37,9 @@ pub struct SearchSettings {
     pub cost_power: f64,
     /// Share of each pipeline's own noise counted into the improvement it may bring.
     pub noise_share: f64,
+    /// An action counts as costing at least this share of the time left: 0.02 looks ahead to the end of the
+    /// budget as if fifty more actions were to come, so that the last of them may be dear. 0 does not.
+    pub least_share: f64,
     /// Seed of the draws of [`Rule::Thompson`].
     pub seed: u64,
 }
@@ -48,6 +51,7 @@ impl Default for SearchSettings {
             overhead_secs: 0.1,
             cost_power: 1.0,
             noise_share: 0.0,
+            least_share: 0.0,
             seed: 0,
         }
     }
@@ -138,6 +142,21 @@ impl Search {
     /// What is known so far.
     pub fn posterior(&self) -> &Posterior {
         &self.posterior
+    }
+
+    /// Goes on from another posterior, which must count in what was observed so far.
+    pub fn rethink(&mut self, posterior: Posterior) -> Result<(), SurrogateError> {
+        let (wanted, got) = (self.secs.len(), posterior.mean().len());
+        if wanted != got {
+            return Err(SurrogateError::Size { what: "posterior", wanted, got });
+        }
+        self.expecting = None;
+        self.posterior = posterior;
+        for action in self.running.clone() {
+            let members = self.fresh_members(action);
+            self.expecting.get_or_insert_with(|| self.posterior.clone()).expect(&members)?;
+        }
+        Ok(())
     }
 
     /// The members of an action that can be run and have not been.
@@ -243,6 +262,8 @@ impl Search {
     /// Every open action that fits, with its value (largest or summed) and its weighed cost.
     fn candidates(&self, left_secs: f64) -> Vec<Candidate> {
         let summed = !matches!(self.settings.rule, Rule::Max | Rule::Thompson);
+        let share = self.settings.least_share;
+        let least = if share > 0.0 && left_secs.is_finite() { share * left_secs } else { 0.0 };
         let mut candidates = Vec::with_capacity(self.actions.len());
         for action in 0..self.actions.len() {
             // Also false where nothing is left of it and the cost is NaN.
@@ -253,7 +274,12 @@ impl Search {
             let largest = members.iter().map(|&j| self.values[j]).fold(0.0, f64::max);
             let value =
                 if summed { members.iter().map(|&j| self.values[j]).sum() } else { largest };
-            candidates.push(Candidate { action, value, largest, cost: self.weights[action] });
+            candidates.push(Candidate {
+                action,
+                value,
+                largest,
+                cost: self.weights[action].max(least),
+            });
         }
         candidates
     }

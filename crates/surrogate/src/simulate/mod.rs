@@ -13,4 +13,4 @@ pub use orders::InOrder;
 pub use paper::{PaperLoop, Predictor, Rounds};
 pub use recording::{Recording, Row};
 pub use replay::{Policy, Step, Trace, replay};
-pub use searching::Searching;
+pub use searching::{Rethink, Searching};

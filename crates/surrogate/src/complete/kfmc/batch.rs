@@ -6,13 +6,13 @@ use pulp::{Simd, WithSimd};
 use super::Kfmc;
 use super::dictionary::Dictionary;
 use crate::algebra::{multiply, rows, rows_mut, spd_inverse};
+use crate::scalar::{LANES, padded};
 use crate::{Scalar, SurrogateError};
 
 /// A chunk has settled when no entry moves by more than this.
 const SETTLED: f64 = 1e-5;
 /// Keeps a vanishing weight from being divided by.
 const TINY: f64 = 1e-12;
-const LANES: usize = 16;
 
 /// What every chunk of a batch needs: `K_DD` and `C = (K_DD + beta I)^-1`, r x r.
 pub(super) struct Shared<T> {
@@ -79,8 +79,8 @@ impl<T: Scalar> Work<T> {
         Self {
             m,
             r,
-            x: chunk.iter().flat_map(|&j| &columns[j * m..(j + 1) * m]).copied().collect(),
-            missing: chunk.iter().flat_map(|&j| &missing[j * m..(j + 1) * m]).copied().collect(),
+            x: gather(chunk, columns, m),
+            missing: gather(chunk, missing, m),
             velocity: zeros(b * m),
             kernel: zeros(b * r),
             codes: zeros(b * r),
@@ -175,6 +175,13 @@ impl<T: Scalar> Work<T> {
     }
 }
 
+/// Some columns of many, one after the other.
+fn gather<V: Copy>(chunk: &[usize], columns: &[V], m: usize) -> Vec<V> {
+    let mut out = Vec::with_capacity(chunk.len() * m);
+    chunk.iter().for_each(|&j| out.extend_from_slice(&columns[j * m..(j + 1) * m]));
+    out
+}
+
 struct WeightPass<'a, T> {
     r: usize,
     kernel: &'a [T],
@@ -191,14 +198,23 @@ impl<T: Scalar> WithSimd for WeightPass<'_, T> {
         let columns = self.kernel.chunks(self.r).zip(self.codes.chunks(self.r));
         let columns = columns.zip(self.weights.chunks_mut(self.r)).zip(self.totals);
         for (((k, z), w), total) in columns {
-            let mut lanes = [T::zero(); LANES];
-            for ((k, z), w) in k.chunks(LANES).zip(z.chunks(LANES)).zip(w.chunks_mut(LANES)) {
-                for l in 0..w.len() {
+            let mut sums = [T::zero(); LANES];
+            let mut group = |k: &[T; LANES], z: &[T; LANES]| {
+                let mut w = [T::zero(); LANES];
+                for l in 0..LANES {
                     w[l] = k[l] * z[l];
-                    lanes[l] += w[l];
+                    sums[l] += w[l];
                 }
+                w
+            };
+            let (k, k_rest) = k.as_chunks::<LANES>();
+            let (z, z_rest) = z.as_chunks::<LANES>();
+            let (w, w_rest) = w.as_chunks_mut::<LANES>();
+            for ((k, z), w) in k.iter().zip(z).zip(w) {
+                *w = group(k, z);
             }
-            *total = lanes.iter().copied().sum();
+            w_rest.copy_from_slice(&group(&padded(k_rest), &padded(z_rest))[..w_rest.len()]);
+            *total = sums.iter().copied().sum();
         }
     }
 }
@@ -220,32 +236,49 @@ impl<T: Scalar> WithSimd for MovePass<'_, T> {
     /// The largest move of an entry.
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> T {
-        let m = self.m;
-        let mut most = T::zero();
-        for (c, &total) in self.totals.iter().enumerate() {
+        let (m, momentum, rate) = (self.m, self.momentum, self.rate);
+        let mut most = [T::zero(); LANES];
+        let columns = self.x.chunks_mut(m).zip(self.velocity.chunks_mut(m));
+        let columns = columns.zip(self.target.chunks(m)).zip(self.missing.chunks(m));
+        for ((((x, v), t), missing), &total) in columns.zip(self.totals) {
             let inverse = T::one() / if total > T::of(TINY) { total } else { T::of(TINY) };
-            let range = c * m..(c + 1) * m;
-            let x = &mut self.x[range.clone()];
-            let velocity = &mut self.velocity[range.clone()];
-            let (target, missing) = (&self.target[range.clone()], &self.missing[range]);
-            let mut lanes = [T::zero(); LANES];
-            let groups = x.chunks_mut(LANES).zip(velocity.chunks_mut(LANES));
-            let groups = groups.zip(target.chunks(LANES)).zip(missing.chunks(LANES));
-            for (((x, v), t), missing) in groups {
-                for l in 0..x.len() {
-                    let step = (x[l] - t[l] * inverse) * self.rate;
-                    let moved = self.momentum * v[l] + step;
-                    let moved = if missing[l] { moved } else { T::zero() };
-                    v[l] = moved;
-                    x[l] -= moved;
-                    let size = if moved < T::zero() { -moved } else { moved };
-                    lanes[l] = if size > lanes[l] { size } else { lanes[l] };
-                }
+            let by = [inverse, momentum, rate];
+            let (x, x_rest) = x.as_chunks_mut::<LANES>();
+            let (v, v_rest) = v.as_chunks_mut::<LANES>();
+            let (t, t_rest) = t.as_chunks::<LANES>();
+            let (missing, missing_rest) = missing.as_chunks::<LANES>();
+            for (((x, v), t), missing) in x.iter_mut().zip(v).zip(t).zip(missing) {
+                move_group(x, v, t, missing, by, &mut most);
             }
-            for lane in lanes {
-                most = if lane > most { lane } else { most };
-            }
+            let (mut last, mut speed) = (padded(x_rest), padded(v_rest));
+            let (t, missing) = (padded(t_rest), padded(missing_rest));
+            move_group(&mut last, &mut speed, &t, &missing, by, &mut most);
+            x_rest.copy_from_slice(&last[..x_rest.len()]);
+            v_rest.copy_from_slice(&speed[..v_rest.len()]);
         }
-        most
+        most.into_iter().fold(T::zero(), |a, b| if b > a { b } else { a })
     }
+}
+
+/// `v = momentum v + (x - t / w) rate`, `x -= v`, where entries are missing.
+#[inline(always)]
+fn move_group<T: Scalar>(
+    x: &mut [T; LANES],
+    v: &mut [T; LANES],
+    t: &[T; LANES],
+    missing: &[bool; LANES],
+    [inverse, momentum, rate]: [T; 3],
+    most: &mut [T; LANES],
+) {
+    let mut moved = [T::zero(); LANES];
+    for l in 0..LANES {
+        let step = (x[l] - t[l] * inverse) * rate;
+        moved[l] = T::select(missing[l], momentum * v[l] + step, T::zero());
+    }
+    for l in 0..LANES {
+        x[l] -= moved[l];
+        let size = if moved[l] < T::zero() { -moved[l] } else { moved[l] };
+        most[l] = if size > most[l] { size } else { most[l] };
+    }
+    *v = moved;
 }

@@ -7,10 +7,10 @@ use rand::RngExt;
 use super::batch::{Shared, Sums};
 use crate::Scalar;
 use crate::algebra::{add_product, multiply, rows, rows_mut};
+use crate::scalar::{LANES, padded};
 
 /// Rounds of the power method for the step size; the bound is damped anyway.
 const POWER_ROUNDS: usize = 12;
-const LANES: usize = 16;
 
 /// D, its momentum and the kernel's width.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub(super) struct Dictionary<T> {
     pub(super) s2: f64,
     /// Atoms as rows: r x m.
     pub(super) atoms: Vec<T>,
+    /// Half the squared norm of each atom; every kernel asks for them.
+    half_squares: Vec<T>,
     velocity: Vec<T>,
 }
 
@@ -42,7 +44,8 @@ impl<T: Scalar> Dictionary<T> {
 
     pub(super) fn new(m: usize, s2: f64, atoms: Vec<T>) -> Self {
         let (r, velocity) = (atoms.len() / m, vec![T::zero(); atoms.len()]);
-        Self { m, r, s2, atoms, velocity }
+        let half_squares = half_squares(m, &atoms);
+        Self { m, r, s2, atoms, half_squares, velocity }
     }
 
     /// Kernels of some columns (b x m) with every atom: b x r.
@@ -50,10 +53,9 @@ impl<T: Scalar> Dictionary<T> {
         let (m, r) = (self.m, self.r);
         let b = x.len() / m;
         multiply(rows_mut(out, b, r), rows(x, b, m), rows(&self.atoms, r, m).transpose());
-        let d = pulp::Arch::new().dispatch(HalfSquares { m, rows: &self.atoms });
-        let x = pulp::Arch::new().dispatch(HalfSquares { m, rows: x });
+        let x = half_squares(m, x);
         let scale = T::of(1.0 / self.s2);
-        pulp::Arch::new().dispatch(KernelPass { dots: out, x: &x, d: &d, scale });
+        pulp::Arch::new().dispatch(KernelPass { dots: out, x: &x, d: &self.half_squares, scale });
     }
 
     /// The gradient with respect to the atoms, r x m, and the bound of its curvature.
@@ -112,7 +114,12 @@ impl<T: Scalar> Dictionary<T> {
             *v = momentum * *v + rate * g;
             *d -= *v;
         }
+        self.half_squares = half_squares(self.m, &self.atoms);
     }
+}
+
+fn half_squares<T: Scalar>(m: usize, rows: &[T]) -> Vec<T> {
+    pulp::Arch::new().dispatch(HalfSquares { m, rows })
 }
 
 /// Half the squared norm of each row.
@@ -180,12 +187,26 @@ impl<T: Scalar> WithSimd for KernelPass<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
+        let scale = self.scale;
+        let (d, d_rest) = self.d.as_chunks::<LANES>();
+        let d_rest: [T; LANES] = padded(d_rest);
         for (row, &x) in self.dots.chunks_mut(self.d.len()).zip(self.x) {
-            for (k, &d) in row.iter_mut().zip(self.d) {
-                let exponent = (*k - x - d) * self.scale;
-                // Rounding may put a point at a negative distance from itself.
-                *k = (if exponent < T::zero() { exponent } else { T::zero() }).fast_exp();
+            let (k, k_rest) = row.as_chunks_mut::<LANES>();
+            for (k, d) in k.iter_mut().zip(d) {
+                kernel_group(k, d, x, scale);
             }
+            let mut last = padded(k_rest);
+            kernel_group(&mut last, &d_rest, x, scale);
+            k_rest.copy_from_slice(&last[..k_rest.len()]);
         }
+    }
+}
+
+#[inline(always)]
+fn kernel_group<T: Scalar>(k: &mut [T; LANES], d: &[T; LANES], x: T, scale: T) {
+    for l in 0..LANES {
+        let exponent = (k[l] - x - d[l]) * scale;
+        // Rounding may put a point at a negative distance from itself.
+        k[l] = (if exponent < T::zero() { exponent } else { T::zero() }).fast_exp();
     }
 }

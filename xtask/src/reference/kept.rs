@@ -1,0 +1,65 @@
+//! Results kept on disk, so that a long run that was stopped goes on where it was.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::python;
+
+/// Results of this very program, by what they are results of; one JSON object a line.
+pub(crate) struct Kept {
+    path: Option<PathBuf>,
+    known: Mutex<HashMap<String, Value>>,
+}
+
+impl Kept {
+    /// Keeps nothing.
+    pub(crate) fn nothing() -> Self {
+        Self { path: None, known: Mutex::default() }
+    }
+
+    /// Takes over what an earlier run of the same build left behind. Another build, another file: its
+    /// figures may be others.
+    pub(crate) fn resume() -> Result<Self, String> {
+        let program = std::env::current_exe().and_then(std::fs::read).map_err(|e| e.to_string())?;
+        let folder = python::root().join("target/reference");
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let path = folder.join(format!("{:08x}.jsonl", checksum(&program)));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        // A line that was cut off when the run was stopped is computed again.
+        let line = |l: &str| serde_json::from_str::<(String, Value)>(l).ok();
+        let known = text.lines().filter_map(line).collect();
+        Ok(Self { path: Some(path), known: Mutex::new(known) })
+    }
+
+    /// The result kept under `key`, or a new one, which is then kept.
+    pub(crate) fn or<T: Serialize + DeserializeOwned, E>(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let known = self.known.lock().ok().and_then(|known| known.get(key).cloned());
+        if let Some(value) = known.and_then(|v| serde_json::from_value(v).ok()) {
+            return Ok(value);
+        }
+        let value = make()?;
+        if let (Some(path), Ok(line)) = (&self.path, serde_json::to_string(&(key, &value))) {
+            let _guard = self.known.lock();
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+            if let Err(e) = file.and_then(|mut f| f.write_all(format!("{line}\n").as_bytes())) {
+                eprintln!("not kept for a later run: {}: {e}", path.display());
+            }
+        }
+        Ok(value)
+    }
+}
+
+/// FNV-1a: tells one build from another.
+fn checksum(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |sum, &b| (sum ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
