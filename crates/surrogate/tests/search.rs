@@ -101,6 +101,76 @@ fn the_paper_s_loop_finds_good_pipelines_in_one_round_and_in_doubling_rounds() {
 }
 
 #[test]
+fn a_policy_may_start_with_given_actions_and_go_on_from_another_posterior() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let (actions, prior) = (Arc::new(families()), prior(&errors, 3));
+    let policy = |settings: SearchSettings| {
+        let search = Search::new(settings, actions.clone(), prior.posterior(), &row.all_secs());
+        Searching::new(search.unwrap(), actions.clone(), 1, usize::MAX)
+    };
+    let default = SearchSettings::default();
+    let plain = replay(&mut policy(default), &row, 12.0, 1).unwrap();
+
+    let mut started = policy(default).starting_with([7, 2]);
+    let first = replay(&mut started, &row, 12.0, 1).unwrap();
+    let seen: Vec<usize> = first.ranking(12.0).iter().map(|s| s.0).collect();
+    assert!((42..48).chain(12..18).all(|j| seen.contains(&j)));
+
+    // The posterior it would have had anyway changes nothing; one of other pipelines is refused.
+    let same = |seen: &[(usize, f64)]| {
+        let mut posterior = prior.posterior();
+        for family in seen.chunks(6) {
+            let (pipelines, errors): (Vec<usize>, Vec<f64>) = family.iter().copied().unzip();
+            posterior.observe(&pipelines, &errors)?;
+        }
+        Ok(posterior)
+    };
+    let again = replay(&mut policy(default).rethinking(2, Box::new(same)), &row, 12.0, 1).unwrap();
+    assert_eq!(again, plain);
+    let wrong = |_: &[(usize, f64)]| {
+        let (mean, noise) = (vec![0.3; 2], vec![0.1; 2]);
+        let factor = Array2::<f32>::ones((1, 2));
+        Ok(Arc::new(Prior::from_parts(Scale::Root, mean, factor.view(), noise)?).posterior())
+    };
+    let refused = replay(&mut policy(default).rethinking(1, Box::new(wrong)), &row, 12.0, 1);
+    assert!(matches!(refused, Err(SurrogateError::Size { wanted: N, got: 2, .. })));
+}
+
+#[test]
+fn looking_ahead_to_the_end_of_the_budget_allows_dearer_actions() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let actions = Arc::new(Actions::singles(N));
+    let first_cost = |least_share: f64| {
+        let settings = SearchSettings { rule: Rule::Max, least_share, ..Default::default() };
+        let posterior = prior(&errors, 3).posterior();
+        let mut search =
+            Search::new(settings, actions.clone(), posterior, &row.all_secs()).unwrap();
+        let chosen = search.choose(20.0).unwrap().unwrap();
+        row.secs(chosen).unwrap()
+    };
+    // When only one more action counts, cost does not matter at all.
+    assert!(first_cost(1.0) > first_cost(0.0));
+}
+
+#[test]
+fn the_paper_s_loop_takes_predictions_from_elsewhere() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let y = errors.slice_axis(ndarray::Axis(0), (4..8).into()).to_owned();
+    let told: Vec<f64> = (0..N).map(|j| row.error(j).unwrap()).collect();
+    let rounds = Rounds::Once { design_share: 0.2 };
+    let policy = PaperLoop::new(y.view(), 4, &row.all_secs(), 15.0, rounds, None).unwrap();
+    let mut policy = policy.predicting(Box::new(move |_| Ok(told.clone())));
+    let trace = replay(&mut policy, &row, 15.0, 1).unwrap();
+    assert_eq!(trace.ranking(15.0)[0].1, row.lowest_error());
+}
+
+#[test]
 fn what_cannot_be_run_is_never_chosen_and_a_budget_of_nothing_ends_at_once() {
     let (mut errors, mut secs) = record(5);
     errors.row_mut(2).fill(0.0);

@@ -203,28 +203,35 @@ fn best_per_second(payoffs: &[f64], secs: &[f64], left: f64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn a_hundred_updates_equal_a_fresh_inverse() {
-        let y =
-            Array2::from_shape_fn((20, 400), |(i, j)| ((7 * i + 3) as f32 * (j + 1) as f32).sin());
-        let y = Panels::new(y.view());
-        let (mut columns, basis) = pivots(&y, &[true; 400]);
-        assert_eq!(basis.len(), 20);
-        let mut updated = Information::of(&y, &columns).unwrap();
-        for step in 0..100 {
-            let next = (37 * step + 5) % 400;
-            updated.add(&y, next);
-            columns.push(next);
-        }
-        let fresh = Information::of(&y, &columns).unwrap();
-        for (a, b) in updated.payoffs.iter().zip(&fresh.payoffs) {
-            assert!((a - b).abs() < 1e-8 * b.abs().max(1.0));
-        }
-        for i in 0..20 {
-            for j in 0..20 {
-                assert!((updated.inverse.at(i, j) - fresh.inverse.at(i, j)).abs() < 1e-8);
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn a_hundred_updates_equal_a_fresh_inverse(seed in 3..100_usize, stride in 1..40_usize) {
+            let y = Array2::from_shape_fn((20, 400), |(i, j)| {
+                ((7 * i + seed) as f32 * (j + 1) as f32).sin()
+            });
+            let y = Panels::new(y.view());
+            let (mut columns, basis) = pivots(&y, &[true; 400]);
+            prop_assert_eq!(basis.len(), 20);
+            let mut updated = Information::of(&y, &columns).unwrap();
+            for step in 0..100 {
+                let next = (stride * step + 5) % 400;
+                updated.add(&y, next);
+                columns.push(next);
+            }
+            let fresh = Information::of(&y, &columns).unwrap();
+            for (a, b) in updated.payoffs.iter().zip(&fresh.payoffs) {
+                prop_assert!((a - b).abs() < 1e-8 * b.abs().max(1.0));
+            }
+            for i in 0..20 {
+                for j in 0..20 {
+                    prop_assert!((updated.inverse.at(i, j) - fresh.inverse.at(i, j)).abs() < 1e-8);
+                }
             }
         }
     }
