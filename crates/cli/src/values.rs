@@ -52,17 +52,6 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A size as people write it: `1.2 MB`.
-pub(crate) fn written_size(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    match bytes {
-        b if b < 1e3 => format!("{b} bytes"),
-        b if b < 1e6 => format!("{:.0} kB", b / 1e3),
-        b if b < 1e9 => format!("{:.1} MB", b / 1e6),
-        b => format!("{:.1} GB", b / 1e9),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,8 +75,6 @@ mod tests {
         for wrong in ["", "GB", "-1GB", "0", "1e300GB", "4 parsecs", "nan"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(written_size(999), "999 bytes");
-        assert_eq!(written_size(1_234_567), "1.2 MB");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use super::FitArgs;
 use crate::inspect::{ensemble_lines, report_json};
 use crate::scores::Scores;
 use crate::text::{counted, shown};
-use crate::values::written_size;
 
 /// A model that was made and saved.
 pub(super) struct Made<'a> {
@@ -32,16 +31,15 @@ impl Made<'_> {
             counted(report.n_classes, "class"),
             shown(&self.args.target, 40),
         );
-        let notes: Vec<&String> = report.notes.iter().collect();
-        for note in notes {
+        for note in &report.notes {
             text += &format!("note: {}\n", shown(note, 400));
         }
         text += &format!("\n{}\n", how_measured(self));
         text += &Scores::of(&report.ensemble).lines(report.metric);
         text += &format!("\n{}", ensemble_lines(self.model));
-        let early = if ended_early { ", the best before Ctrl-C" } else { "" };
-        let (out, size) = (self.args.out.display(), written_size(self.n_bytes));
-        text += &format!("\nsaved: {out} ({size}{early})\n");
+        let early = if ended_early { ", the best model before the interrupt" } else { "" };
+        let out = self.args.out.display();
+        text += &format!("\nsaved: {out}{early}\n");
         text += &format!("next:  pitchpipe predict {out} TABLE, pitchpipe inspect {out}\n");
         text
     }
