@@ -23,8 +23,8 @@ Begin with:
   pitchpipe fit table.csv --target COLUMN --time-budget 60s --out model.pp
   pitchpipe predict model.pp new.csv --out predictions.csv
 
-Exit codes: 0 done, 1 the work failed, 2 the command line was wrong, 3 Ctrl-C ended a fit and the best
-model so far was written."
+Exit codes: 0 done, 1 the work failed, 2 the command line was wrong, 3 Ctrl-C ended a fit and the
+best model so far was written."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

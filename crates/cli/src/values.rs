@@ -24,6 +24,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn written_duration(time: Duration) -> String {
     let secs = time.as_secs_f64();
     match secs {
+        s if s < 1e-3 => format!("{}ms", s * 1e3),
         s if s < 1.0 => format!("{:.0}ms", s * 1e3),
         s if s.fract() < 0.05 || s >= 100.0 => format!("{s:.0}s"),
         s => format!("{s:.1}s"),
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn times_are_written_as_they_are_read() {
-        for text in ["60s", "1.5s", "250ms", "3600s"] {
+        for text in ["60s", "1.5s", "250ms", "3600s", "0.001ms"] {
             assert_eq!(written_duration(duration(text).unwrap()), text);
         }
     }

@@ -5,6 +5,7 @@ mod design;
 mod learn;
 mod meta;
 mod peer;
+mod promises;
 mod slice;
 mod surrogate;
 mod table;
@@ -20,6 +21,10 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum What {
+    /// Whole runs of the command: time beyond the budget and peak memory, also on very large tables.
+    Budget(promises::Options),
+    /// Ctrl-C at random moments: a model that loads or a message.
+    Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
     Table,
     /// Cross-validation of each estimator type, pipeline by pipeline, next to scikit-learn.
@@ -41,6 +46,8 @@ enum What {
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     match &options.what {
+        What::Budget(options) => promises::check(promises::Promise::Budget, options),
+        What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),

@@ -129,7 +129,9 @@ scikit-learn 1.2 or newer and pandas; install pitchpipe for the model itself, wh
         let positions: Vec<String> =
             self.categorical_positions().iter().map(usize::to_string).collect();
         text += &format!("CATEGORICAL = [{}]\n", positions.join(", "));
-        text += &format!("MISSING = {}\n\n\n", list(self.missing));
+        let missing: Vec<String> =
+            std::iter::once(String::new()).chain(self.missing.iter().cloned()).collect();
+        text += &format!("MISSING = {}\n\n\n", list(&missing));
         text
     }
 

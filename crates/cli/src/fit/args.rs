@@ -21,12 +21,12 @@ use crate::values::{duration, size};
 Examples:
   pitchpipe fit penguins.csv --target species --time-budget 60s --out penguins.pp
   pitchpipe fit loans.parquet --target default --metric roc-auc --threads 4 --out loans.pp
-  pitchpipe fit survey.csv --target answer --categorical region --exclude id --missing -99 --out survey.pp
+  pitchpipe fit survey.csv --target answer --categorical region --exclude id --out survey.pp
   pitchpipe fit penguins.csv --target species --max-evaluations 100 --seed 1 --out penguins.pp
 
-Exit codes: 0 a model was written; 1 there is none, and the reason is said; 2 the command line was wrong; 3 Ctrl-C
-(or SIGTERM) ended the search and the best model so far was written; 130 a second one quit at once, with what was in
-FILE before left as it was.")]
+Exit codes: 0 a model was written; 1 there is none, and the reason is said; 2 the command line was
+wrong; 3 Ctrl-C (or SIGTERM) ended the search and the best model so far was written; 130 a second one
+quit at once, with what was in FILE before left as it was.")]
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
@@ -70,6 +70,10 @@ pub(crate) struct FitArgs {
     /// A table to choose pipelines by, with the same columns; by default, cross-validation
     #[arg(long, value_name = "TABLE")]
     pub(crate) validation: Option<PathBuf>,
+
+    /// A surrogate of your own, as `pitchpipe meta train` writes them, instead of the one inside
+    #[arg(long, value_name = "FILE")]
+    pub(crate) surrogate: Option<PathBuf>,
 
     /// Print no progress and no summary
     #[arg(long, conflicts_with = "json")]

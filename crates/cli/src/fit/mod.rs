@@ -6,10 +6,12 @@ mod progress;
 mod summary;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) use args::FitArgs;
+use pitchpipe_automl::surrogate::{Surrogate, SurrogateFileError};
 use pitchpipe_automl::{AutoMl, Model};
 use pitchpipe_table::{
     CancelCheck, Dataset, MissingCells, Report as TableReport, Source, TableError, check_writable,
@@ -26,11 +28,15 @@ use progress::Reporter;
 pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
     let interrupt = Interrupt::listen(started + args.time_budget)?;
     check_output(&args.out)?;
+    let surrogate = args.surrogate.as_deref().map(surrogate).transpose()?;
     let file = args.table.source().name();
     let reading = Reading { args, interrupt: &interrupt };
     let (dataset, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
+    if !args.quiet && !args.json {
+        warn(&file, &remarks(&table_report));
+    }
 
     let mut search = AutoMl::new()
         .time_budget(args.time_budget)
@@ -49,6 +55,9 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
     if let Some(rows) = validation {
         search = search.validation(rows);
     }
+    if let Some(surrogate) = surrogate {
+        search = search.surrogate(surrogate);
+    }
     let reporter = Reporter::new(args, started, interrupt.flag());
     let result = search.fit_with(&dataset, |event| reporter.tell(&event));
     reporter.close();
@@ -66,6 +75,19 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
     Ok(Done { text, ended_early })
 }
 
+/// What the user should know about the table: what was left out, and what may be wrong.
+fn remarks(report: &TableReport) -> Vec<String> {
+    const MOST: usize = 8;
+    let mut all: Vec<String> = report.warnings.clone();
+    all.extend(report.left_out().map(|(name, why)| format!("column {name:?} is left out: {why}")));
+    if all.len() > MOST {
+        let more = all.len() - MOST;
+        all.truncate(MOST);
+        all.push(format!("and {more} more; pitchpipe describe lists them all"));
+    }
+    all
+}
+
 /// Names of tables: a model under such a name would be taken for one.
 const TABLE_EXTENSIONS: [&str; 10] =
     ["csv", "tsv", "arff", "parquet", "arrow", "feather", "json", "gz", "zst", "py"];
@@ -81,6 +103,15 @@ fn check_output(out: &Path) -> Result<(), Failure> {
         ));
     }
     Ok(check_writable(out)?)
+}
+
+fn surrogate(path: &Path) -> Result<Arc<Surrogate>, Failure> {
+    let failed = |error: SurrogateFileError| match (&error, error.help()) {
+        // It names the file itself.
+        (SurrogateFileError::Io { .. }, _) | (_, None) => error.into(),
+        (_, Some(help)) => Failure::with_help(format!("{}: {error}", path.display()), help),
+    };
+    Surrogate::read(path).map(Arc::new).map_err(failed)
 }
 
 fn cores() -> usize {

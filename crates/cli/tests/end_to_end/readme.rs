@@ -1,56 +1,61 @@
 //! What the README shows is what happens: each command that is followed by its output prints just that.
+//!
+//! With `UPDATE_README=1` in the environment the page is written anew instead.
 
 use std::fs;
 use std::path::Path;
 
+use crate::common::succeed;
+
 /// How the README starts the command from a clone.
 const START: &str = "cargo run --release --bin pitchpipe -- ";
 
-/// The fenced blocks of a page, each with its language.
-fn blocks(page: &str) -> Vec<(&str, String)> {
-    let (mut blocks, mut open): (Vec<(&str, String)>, bool) = (Vec::new(), false);
-    for line in page.lines() {
-        match (line.strip_prefix("```"), open) {
-            (Some(language), false) => blocks.push((language, String::new())),
-            (Some(_), true) => (),
-            (None, true) => {
-                *blocks.last_mut().map(|(_, text)| text).unwrap() += &format!("{line}\n")
-            }
-            (None, false) => continue,
-        }
-        open = line.starts_with("```") != open;
-    }
-    blocks
+/// A fenced block of a page.
+struct Block<'a> {
+    language: &'a str,
+    text: &'a str,
+}
+
+fn blocks(page: &str) -> Vec<Block<'_>> {
+    // Outside and inside of fences take turns.
+    let inside = page.split("```").skip(1).step_by(2);
+    inside
+        .filter_map(|block| block.split_once('\n'))
+        .map(|(language, text)| Block { language, text })
+        .collect()
 }
 
 #[test]
 fn the_readme_shows_what_its_commands_print() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(root.join("README.md")).unwrap();
+    let readme = root.join("README.md");
+    let page = fs::read_to_string(&readme).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    fs::create_dir_all(folder.path().join("examples/data")).unwrap();
+    let data = folder.path().join("examples/data");
+    fs::create_dir_all(&data).unwrap();
     for entry in fs::read_dir(root.join("examples/data")).unwrap() {
         let entry = entry.unwrap();
-        fs::copy(entry.path(), folder.path().join("examples/data").join(entry.file_name()))
-            .unwrap();
+        fs::copy(entry.path(), data.join(entry.file_name())).unwrap();
     }
-    let blocks = blocks(&page);
-    let mut n_shown = 0;
-    for (at, (language, text)) in blocks.iter().enumerate().filter(|(_, (l, _))| *l == "sh") {
-        let commands: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix(START)).collect();
-        let shown = blocks.get(at + 1).filter(|(l, _)| *l == "text");
-        for (i, command) in commands.iter().enumerate() {
-            let is_last = i + 1 == commands.len();
-            if shown.is_none() {
-                continue;
-            }
-            let args: Vec<&str> = command.split_whitespace().collect();
-            let printed = crate::common::succeed(folder.path(), &args);
-            if let (true, Some((_, expected))) = (is_last, shown) {
-                assert_eq!(&printed, expected, "{language}: {command}");
-                n_shown += 1;
-            }
+    let (mut updated, mut n_shown) = (page.clone(), 0);
+    for pair in blocks(&page).windows(2) {
+        let [command, shown] = pair else { unreachable!("windows of two") };
+        if (command.language, shown.language) != ("sh", "text") {
+            continue;
         }
+        let mut printed = String::new();
+        for line in command.text.lines().filter_map(|line| line.strip_prefix(START)) {
+            printed = succeed(folder.path(), &line.split_whitespace().collect::<Vec<_>>());
+        }
+        if std::env::var_os("UPDATE_README").is_some() {
+            updated = updated.replacen(shown.text, &printed, 1);
+        } else {
+            assert_eq!(shown.text, printed, "after {}", command.text);
+        }
+        n_shown += 1;
     }
     assert!(n_shown >= 2, "the README shows the output of {n_shown} commands");
+    if updated != page {
+        fs::write(&readme, updated).unwrap();
+    }
 }

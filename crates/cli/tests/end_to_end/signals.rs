@@ -1,5 +1,6 @@
 //! Ctrl-C: whenever it comes, there is a model that loads or a message that says why not.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -41,25 +42,45 @@ fn report_of(model: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Interrupts a fit once the search has begun, or, without waiting for that, right after its start.
+fn interrupt(out: &Path, name: &str, moment: Option<Duration>) -> (Option<i32>, String) {
+    let mut child = fit(out, &["--json"]);
+    let mut events = BufReader::new(child.stdout.take().unwrap());
+    match moment {
+        Some(moment) => {
+            let mut first = String::new();
+            events.read_line(&mut first).unwrap();
+            assert!(first.contains("\"begun\""), "{first}");
+            thread::sleep(moment);
+        }
+        None => thread::sleep(Duration::from_millis(5)),
+    }
+    signal(&child, name);
+    // Whoever does not read holds up the writer.
+    let reader = thread::spawn(move || std::io::copy(&mut events, &mut std::io::sink()));
+    let output = child.wait_with_output().unwrap();
+    reader.join().unwrap().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
 #[test]
 fn an_interrupted_search_leaves_a_model_or_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
-    for (moment, name) in [(5, "INT"), (40, "INT"), (150, "TERM"), (700, "INT")] {
-        let out = folder.path().join(format!("{moment}.pp"));
-        let child = fit(&out, &[]);
-        thread::sleep(Duration::from_millis(moment));
-        signal(&child, name);
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        match output.status.code() {
+    let after = |millis| Some(Duration::from_millis(millis));
+    let moments =
+        [(None, "INT"), (after(0), "INT"), (after(50), "TERM"), (after(300), "INT"), (after(1500), "INT")];
+    for (i, (moment, name)) in moments.into_iter().enumerate() {
+        let out = folder.path().join(format!("{i}.pp"));
+        let (code, said) = interrupt(&out, name, moment);
+        match code {
             Some(3) => assert_eq!(report_of(&out)["report"]["stop_reason"], "cancelled"),
             Some(1) => {
-                assert!(stderr.starts_with("error: interrupted before"), "{stderr}");
+                assert!(said.contains("error: interrupted before"), "{said}");
                 assert!(!out.exists());
             }
             // Before the process has begun to listen, a signal does what it always does.
-            None => assert!(moment < 100 && !out.exists()),
-            code => panic!("after {moment} ms: exit code {code:?}, {stderr}"),
+            None => assert!(moment.is_none() && !out.exists()),
+            code => panic!("{moment:?}: exit code {code:?}, {said}"),
         }
     }
     let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());

@@ -1,0 +1,102 @@
+"""Exported scikit-learn scripts run, and say what the models say."""
+
+import importlib.util
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PITCHPIPE = ROOT / "target/release/pitchpipe"
+EXPORT = ROOT / "target/release/examples/export_script"
+PENGUINS = ROOT / "examples/data/penguins.csv"
+
+# Pipelines by position of imputer, encoder, scaler, reducer, estimator: each component at least once.
+# The second number: how far mean probabilities may be apart. Estimators that draw random numbers draw others
+# there; AdaBoost is SAMME here, SAMME.R with us.
+PIPELINES = {
+    "adaboost": ([0, 0, 0, 7, 0], 0.5),
+    "decision_tree": ([1, 0, 1, 6, 18], 0.02),
+    "extra_trees": ([2, 1, 0, 3, 40], 0.05),
+    "gradient_boosting": ([3, 1, 0, 6, 74], 0.02),
+    "gaussian_nb": ([1, 1, 0, 5, 82], 0.001),
+    "knn": ([2, 0, 0, 0, 93], 0.001),
+    "liblinear l1": ([1, 0, 0, 7, 111], 0.005),
+    "liblinear l2": ([1, 0, 0, 1, 112], 0.001),
+    "saga l1": ([3, 0, 0, 7, 113], 0.02),
+    "saga l2": ([0, 0, 0, 7, 130], 0.02),
+    "mlp": ([1, 0, 0, 7, 139], 0.05),
+    "perceptron": ([1, 0, 0, 2, 143], 0.25),
+    "random_forest": ([2, 0, 0, 4, 150], 0.05),
+    "linear_svm": ([1, 0, 0, 7, 180], 0.02),
+}
+
+
+def flat(positions):
+    index = 0
+    for position, size in zip(positions, [4, 2, 2, 8, 183]):
+        index = index * size + position
+    return index
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scripts")
+    ids = [str(flat(positions)) for positions, _ in PIPELINES.values()]
+    subprocess.run([EXPORT, PENGUINS, "species", folder, *ids], check=True)
+    return folder
+
+
+def module(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_each_component_says_what_ours_says(folder, name):
+    positions, tolerance = PIPELINES[name]
+    script = module(folder / f"p{flat(positions)}.py")
+    ours = pd.read_csv(folder / f"p{flat(positions)}.csv").to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models, shares = script.fit(script.read(str(PENGUINS)))
+        theirs = script.predict(models, script.features(script.read(str(PENGUINS))))
+    assert np.abs(ours - theirs).mean() <= tolerance
+    assert (ours.argmax(axis=1) == script.decide(theirs, shares)).mean() > 0.9
+
+
+@pytest.fixture(scope="module", params=["auto", "oboe"])
+def model(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "penguins.pp"
+    fit = [PITCHPIPE, "fit", PENGUINS, "--target", "species", "--time-budget", "300s", "--max-evaluations", "40"]
+    subprocess.run([*fit, "--method", request.param, "--quiet", "--out", path], check=True)
+    return path
+
+
+def test_a_whole_ensemble_runs_as_a_script(model):
+    script = model.with_suffix(".py")
+    subprocess.run([PITCHPIPE, "export", model, "--out", script], check=True)
+    new = model.with_name("new.csv")
+    # Without the target, with a category never met, in another order of columns.
+    table = pd.read_csv(PENGUINS, dtype=str, keep_default_na=False)
+    table.loc[3, "island"] = "Atlantis"
+    table.drop(columns="species").iloc[:, ::-1].to_csv(new, index=False)
+    theirs = subprocess.run([sys.executable, script, PENGUINS, new], check=True, capture_output=True, text=True).stdout
+    ours = subprocess.run([PITCHPIPE, "predict", model, new, "--proba"], check=True, capture_output=True, text=True).stdout
+    theirs, ours = ([line.split(",") for line in text.splitlines()] for text in (theirs, ours))
+    assert theirs[0] == ours[0] and len(theirs) == len(ours) == 345
+    same = [a[0] == b[0] for a, b in zip(theirs[1:], ours[1:])]
+    assert np.mean(same) > 0.97
+
+
+def test_a_script_used_wrongly_says_how(model):
+    script = model.with_suffix(".py")
+    subprocess.run([PITCHPIPE, "export", model, "--out", script], check=True)
+    result = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert result.returncode == 1 and "TRAINING_TABLE NEW_TABLE" in result.stderr

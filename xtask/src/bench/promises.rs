@@ -1,0 +1,42 @@
+//! `cargo xtask bench budget` and `bench interrupt`: is what the command promises kept?
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::python::root;
+use crate::tests::run;
+
+/// How much to check.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How many runs there are in all; those that are recorded are not run again
+    #[arg(long, default_value_t = 12)]
+    runs: usize,
+
+    /// The seed of tables, budgets and moments
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+/// Which promise is checked.
+#[derive(Clone, Copy)]
+pub(crate) enum Promise {
+    /// Time budget and memory ceiling.
+    Budget,
+    /// A model or a message after Ctrl-C.
+    Interrupt,
+}
+
+/// Builds the command and checks it from outside, as one process after another.
+pub(crate) fn check(promise: Promise, options: &Options) -> Result<(), String> {
+    run(Command::new("cargo").args(["build", "--release", "--workspace"]))?;
+    let script = match promise {
+        Promise::Budget => "bench/promises/budget.py",
+        Promise::Interrupt => "bench/promises/interrupt.py",
+    };
+    run(Command::new("python3")
+        .current_dir(root())
+        .arg(script)
+        .args(["--runs", &options.runs.to_string(), "--seed", &options.seed.to_string()]))
+}
