@@ -31,8 +31,13 @@ fn write(dataset: &Dataset, id: PipelineId, folder: &Path) -> Result<(), Box<dyn
     let schema = dataset.schema().ok_or("a dataset from a table has a schema")?;
     let missing = MissingCells::default().tokens();
     let learners = [(1.0, id.pipeline())];
-    let script =
-        Script { schema, learners: &learners, rule: Rule::MostProbable, missing: &missing, seed: 0 };
+    let script = Script {
+        schema,
+        learners: &learners,
+        rule: Rule::MostProbable,
+        missing: &missing,
+        seed: 0,
+    };
     write_atomically(&folder.join(format!("p{id}.py")), script.text()?.as_bytes())?;
 
     let ctx = FitContext::unhurried();

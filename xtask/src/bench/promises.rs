@@ -35,8 +35,10 @@ pub(crate) fn check(promise: Promise, options: &Options) -> Result<(), String> {
         Promise::Budget => "bench/promises/budget.py",
         Promise::Interrupt => "bench/promises/interrupt.py",
     };
-    run(Command::new("python3")
-        .current_dir(root())
-        .arg(script)
-        .args(["--runs", &options.runs.to_string(), "--seed", &options.seed.to_string()]))
+    run(Command::new("python3").current_dir(root()).arg(script).args([
+        "--runs",
+        &options.runs.to_string(),
+        "--seed",
+        &options.seed.to_string(),
+    ]))
 }

@@ -65,12 +65,9 @@ pub(super) fn estimator(
     let seed = seed % (1 << 32);
     match spec {
         EstimatorSpec::AdaBoost(e) => {
-            imports.add("sklearn.ensemble", "AdaBoostClassifier");
             imports.samme_r();
             let (n, rate) = (e.n_estimators, e.learning_rate);
-            format!(
-                "AdaBoostClassifier(n_estimators={n}, learning_rate={rate:?}, random_state={seed}, **SAMME_R)"
-            )
+            format!("SammeR(n_estimators={n}, learning_rate={rate:?}, random_state={seed})")
         }
         EstimatorSpec::DecisionTree(e) => {
             imports.add("sklearn.tree", "DecisionTreeClassifier");

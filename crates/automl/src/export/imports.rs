@@ -7,19 +7,15 @@ pub(super) struct Imports {
     names: BTreeMap<&'static str, BTreeSet<&'static str>>,
     /// An estimator has decision values only.
     pub(super) needs_soft_decisions: bool,
-    /// An estimator's settings have another name, or are gone, in newer releases.
-    needs_version: bool,
+    /// An estimator is no longer in newer releases.
+    pub(super) needs_samme_r: bool,
+    /// A setting has another name in newer releases.
     needs_l1: bool,
-    needs_samme_r: bool,
 }
 
 /// The l1 penalty by its name in this scikit-learn.
 const L1: &str = r#"# The l1 penalty, by the name that this scikit-learn has for it.
 L1 = {"l1_ratio": 1.0} if VERSION >= (1, 8) else {"penalty": "l1"}
-"#;
-
-const SAMME_R: &str = r#"# Measured with SAMME.R; scikit-learn 1.6 and newer have only SAMME, whose answers differ.
-SAMME_R = {"algorithm": "SAMME.R"} if VERSION < (1, 6) else {}
 "#;
 
 impl Imports {
@@ -41,17 +37,21 @@ impl Imports {
     }
 
     pub(super) fn l1(&mut self) {
-        (self.needs_version, self.needs_l1) = (true, true);
+        self.needs_l1 = true;
     }
 
     pub(super) fn samme_r(&mut self) {
-        (self.needs_version, self.needs_samme_r) = (true, true);
+        self.needs_samme_r = true;
+        self.add("scipy.special", "softmax");
+        self.add("sklearn.base", "BaseEstimator");
+        self.add("sklearn.base", "ClassifierMixin");
+        self.add("sklearn.tree", "DecisionTreeClassifier");
     }
 
     pub(super) fn text(&self) -> String {
         let mut text =
             "import sys\nimport warnings\n\nimport numpy as np\nimport pandas as pd\n".to_owned();
-        if self.needs_version {
+        if self.needs_l1 {
             text += "import sklearn\n";
         }
         let mut names = self.names.clone();
@@ -61,15 +61,11 @@ impl Imports {
             text += &format!("from {module} import {}\n", names.join(", "));
         }
         text.push('\n');
-        if self.needs_version {
-            text += "VERSION = tuple(int(part) for part in sklearn.__version__.split(\".\")[:2])\n";
-        }
         if self.needs_l1 {
+            text += "VERSION = tuple(int(part) for part in sklearn.__version__.split(\".\")[:2])\n";
             text += L1;
+            text.push('\n');
         }
-        if self.needs_samme_r {
-            text += SAMME_R;
-        }
-        text + if self.needs_version { "\n" } else { "" }
+        text
     }
 }

@@ -56,6 +56,7 @@ pub enum ExportError {
 
 const COLUMNS: &str = include_str!("columns.py");
 const SOFT_DECISIONS: &str = include_str!("soft_decisions.py");
+const SAMME_R: &str = include_str!("samme_r.py");
 const MAIN: &str = include_str!("main.py");
 
 /// The script of a model.
@@ -84,6 +85,9 @@ impl Script<'_> {
         text += &self.constants(&target.name, &target.classes);
         if imports.needs_soft_decisions {
             text += SOFT_DECISIONS;
+        }
+        if imports.needs_samme_r {
+            text += SAMME_R;
         }
         text += &pipelines;
         text += COLUMNS;

@@ -67,8 +67,13 @@ fn interrupt(out: &Path, name: &str, moment: Option<Duration>) -> (Option<i32>, 
 fn an_interrupted_search_leaves_a_model_or_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
     let after = |millis| Some(Duration::from_millis(millis));
-    let moments =
-        [(None, "INT"), (after(0), "INT"), (after(50), "TERM"), (after(300), "INT"), (after(1500), "INT")];
+    let moments = [
+        (None, "INT"),
+        (after(0), "INT"),
+        (after(50), "TERM"),
+        (after(300), "INT"),
+        (after(1500), "INT"),
+    ];
     for (i, (moment, name)) in moments.into_iter().enumerate() {
         let out = folder.path().join(format!("{i}.pp"));
         let (code, said) = interrupt(&out, name, moment);
