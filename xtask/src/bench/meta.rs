@@ -26,8 +26,6 @@ use crate::surrogate::{left_out, meta, published_store};
 
 const N_FOLDS: usize = 5;
 const KINDS: [ErrorKind; 2] = [ErrorKind::Native, ErrorKind::Decided];
-/// Rank of the completions, the same for all so that they compare.
-const COMPLETION_RANK: usize = 40;
 const BUDGETS: [f64; 4] = [0.3, 1.0, 3.0, 10.0];
 const WEIGHTS: [f64; 3] = [0.25, 0.5, 1.0];
 const REPLICATE_PERIOD: usize = N_PIPELINES / 4;
@@ -46,6 +44,21 @@ pub(crate) struct Options {
     /// Only every so many of the datasets
     #[arg(long, default_value_t = 1)]
     every: usize,
+
+    /// How many of the five folds to leave out in turn
+    #[arg(long, default_value_t = N_FOLDS, value_parser = folds)]
+    folds: usize,
+
+    /// Rank of the completions, the same for all so that they compare
+    #[arg(long, default_value_t = 40)]
+    rank: usize,
+}
+
+fn folds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=N_FOLDS).contains(&n) => Ok(n),
+        _ => Err(format!("expected a number from 1 to {N_FOLDS}")),
+    }
 }
 
 /// A prior to compare: the rows it is learned from.
@@ -80,12 +93,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let groups = groups(&options.index, &stack)?;
     let actions = Arc::new(families());
     let mut all: BTreeMap<(usize, usize), Vec<Found>> = BTreeMap::new();
-    for fold in 0..N_FOLDS {
+    for fold in 0..options.folds {
         let is_out = |row: &StackRow| groups.get(&row.name).is_some_and(|g| g % N_FOLDS == fold);
         let training = stack.select(|row| !is_out(row));
         let tested = stack.select(|row| is_out(row) && !row.is_published);
         let tested: Vec<StackRow> = tested.rows.into_iter().step_by(options.every.max(1)).collect();
-        let priors = priors(&training).map_err(|e| e.to_string())?;
+        let priors = priors(&training, options.rank).map_err(|e| e.to_string())?;
         for (k, (kind, priors)) in KINDS.into_iter().zip(&priors).enumerate() {
             for (s, prior) in priors.iter().enumerate() {
                 let found: Vec<Found> = tested
@@ -96,7 +109,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
                 all.entry((k, s)).or_default().extend(found);
             }
         }
-        eprintln!("fold {} of {N_FOLDS}: {} datasets", fold + 1, tested.len());
+        eprintln!("fold {} of {}: {} datasets", fold + 1, options.folds, tested.len());
     }
     for (k, name) in ["native", "balanced"].iter().enumerate() {
         table(name, &(0..Source::all().len()).map(|s| &all[&(k, s)]).collect::<Vec<_>>());
@@ -133,8 +146,8 @@ fn groups(index: &Path, stack: &Stack) -> Result<BTreeMap<String, usize>, String
 }
 
 /// The priors of each kind of error, in the order of [`Source::all`].
-fn priors(stack: &Stack) -> Result<Vec<Vec<Arc<Prior>>>, SurrogateError> {
-    let training = Training { rank: Some(COMPLETION_RANK), ..Training::default() };
+fn priors(stack: &Stack, rank: usize) -> Result<Vec<Vec<Arc<Prior>>>, SurrogateError> {
+    let training = Training { rank: Some(rank), ..Training::default() };
     let own = training.complete(&stack.select(|row| !row.is_published))?;
     let published = training.complete(&stack.select(|row| row.is_published))?;
     let both = training.complete(stack)?;

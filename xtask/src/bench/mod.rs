@@ -5,6 +5,7 @@ mod design;
 mod learn;
 mod meta;
 mod peer;
+mod projection;
 mod promises;
 mod slice;
 mod surrogate;
@@ -40,6 +41,8 @@ enum What {
     AutomlBaseline(automl::baseline::Options),
     /// What published rows are worth beside our own, by searches on datasets left out.
     Meta(meta::Options),
+    /// What scikit-learn would have taken for the entries of a store.
+    Projection(projection::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
     Surrogate(surrogate::Options),
 }
@@ -55,6 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
         What::Meta(options) => meta::run(options),
+        What::Projection(options) => projection::run(options),
         What::Surrogate(options) => surrogate::run(options),
     }
 }

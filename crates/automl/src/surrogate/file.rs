@@ -41,6 +41,14 @@ pub enum SurrogateFileError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file that cannot be used, for this reason.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<SurrogateFileError>,
+    },
     /// The bytes are of something else.
     #[error("not a surrogate: it does not start like one")]
     NotASurrogate,
@@ -75,6 +83,7 @@ impl SurrogateFileError {
             Self::Damaged { .. } | Self::SearchSpace { .. } => {
                 Some("train it again with `pitchpipe meta train`".into())
             }
+            Self::File { source, .. } => source.help(),
             Self::Io { .. } => None,
         }
     }
@@ -118,7 +127,10 @@ impl Surrogate {
     /// Reads a file that [`Surrogate::write`] made.
     pub fn read(path: &Path) -> Result<Self, SurrogateFileError> {
         let io = |source| SurrogateFileError::Io { path: path.to_owned(), source };
-        Self::from_bytes(&fs::read(path).map_err(io)?)
+        Self::from_bytes(&fs::read(path).map_err(io)?).map_err(|source| SurrogateFileError::File {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })
     }
 
     /// Writes the surrogate; at no moment is there half a file at `path`.

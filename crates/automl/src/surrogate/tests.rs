@@ -145,3 +145,66 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
     let bytes = include_bytes!("../../data/default.surrogate");
     assert!(bytes.len() < 8_000_000, "{} bytes", bytes.len());
 }
+
+/// The example with the embeddings of its datasets, which it needs to be extended.
+fn extensible() -> (Surrogate, Array2<f32>) {
+    let errors = Array2::from_shape_fn((5, N_PIPELINES), |(i, j)| wave(i, j));
+    let mut surrogate = example();
+    let prior = surrogate.prior(ErrorKind::Native).unwrap();
+    let embedded = embed_rows(&prior, &errors).unwrap();
+    surrogate.embeddings.native = Some(embedded.clone());
+    surrogate.embeddings.decided = Some(embedded);
+    surrogate.facts.datasets = (0..5)
+        .map(|i| TrainedDataset {
+            name: format!("table-{i}"),
+            content: None,
+            is_published: false,
+            n_entries: N_PIPELINES,
+        })
+        .collect();
+    (surrogate, errors)
+}
+
+#[test]
+fn a_row_taken_in_moves_the_prior_as_training_with_it_would() {
+    let (mut surrogate, errors) = extensible();
+    let new =
+        Array2::from_shape_fn(
+            (6, N_PIPELINES),
+            |(i, j)| {
+                if i < 5 { errors[(i, j)] } else { wave(9, j) }
+            },
+        );
+    let trained = Prior::fit(new.view(), Scale::Root, &PriorSettings::plain(3)).unwrap();
+    let native: Vec<(usize, f64)> = (0..N_PIPELINES).map(|j| (j, f64::from(new[(5, j)]))).collect();
+    let row = DatasetRow { name: "new".into(), decided: native.clone(), native, content: None };
+    surrogate.add_dataset(&row).unwrap();
+    let extended = surrogate.prior(ErrorKind::Native).unwrap();
+    for j in (0..N_PIPELINES).step_by(97) {
+        assert!((extended.mean()[j] - trained.mean()[j]).abs() < 1e-5, "mean of {j}");
+    }
+    assert_eq!(surrogate.facts().datasets.len(), 6);
+    assert_eq!(surrogate.embeddings.native.as_ref().map(Array2::ncols), Some(6));
+    assert!(matches!(surrogate.add_dataset(&row), Err(ExtendError::Known { .. })));
+    // And it is written and read like any other.
+    let read = Surrogate::from_bytes(&surrogate.to_bytes()).unwrap();
+    assert_eq!(read.facts(), surrogate.facts());
+}
+
+#[test]
+fn a_column_estimated_anew_comes_out_as_it_was_trained() {
+    let (mut surrogate, errors) = extensible();
+    let pipeline = PipelineId::new(4321).unwrap();
+    let before = surrogate.prior(ErrorKind::Native).unwrap();
+    let observed: Vec<(usize, f64)> = (0..5).map(|i| (i, f64::from(errors[(i, 4321)]))).collect();
+    let column = PipelineColumn { pipeline, native: observed.clone(), decided: observed };
+    surrogate.set_pipeline(&column).unwrap();
+    let after = surrogate.prior(ErrorKind::Native).unwrap();
+    assert!((before.mean()[4321] - after.mean()[4321]).abs() < 0.03);
+    let (a, b) = (before.factor(), after.factor());
+    let apart = (0..3).map(|i| (a[(i, 4321)] - b[(i, 4321)]).abs()).fold(0.0, f32::max);
+    assert!(apart < 0.05, "{apart}");
+    assert_eq!(a.column(4322), b.column(4322));
+    let nothing = PipelineColumn { pipeline, native: Vec::new(), decided: Vec::new() };
+    assert!(matches!(surrogate.set_pipeline(&nothing), Err(ExtendError::Nothing { .. })));
+}
