@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use pitchpipe_automl::offline::corpus::{load, tables};
-use pitchpipe_automl::{AutoMl, Method};
+use pitchpipe_automl::{AutoMl, Method, Progress};
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, PipelineId};
 use pitchpipe_table::{Dataset, Labels, Metric, balanced_error_rate, holdout};
@@ -52,7 +52,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if let Some(n) = option("--threads") {
                     automl = automl.threads(n.parse()?);
                 }
-                let model = automl.fit(&train)?;
+                let (cpu, mut first) = (cpu_time::ProcessTime::now(), None);
+                let model = automl.fit_with(&train, |progress| {
+                    if let Progress::Improved { elapsed, .. } = progress {
+                        first.get_or_insert((elapsed, cpu.elapsed()));
+                    }
+                })?;
+                let cpu = cpu.elapsed().as_secs_f64();
                 let secs = start.elapsed().as_secs_f64();
                 let predictions = model.predict(&test)?;
                 let error = balanced_error_rate(test.labels(), &predictions.labels);
@@ -61,13 +67,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 sums[m].1 += forest;
                 sums[m].2 += 1;
                 println!(
-                    "{:28} {:11} error {error:.4} (validated {:.4}, best single {:.4})  forest {forest:.4}  {} pipelines, {} in it, {secs:.2} s, {} rows of {}",
+                    "{:28} {:11} error {error:.4} (validated {:.4}, best single {:.4})  forest {forest:.4}  {} pipelines, {} in it, {secs:.2} s ({cpu:.2} of work, first model after {:.3}), {} rows of {}",
                     table.name,
                     method,
                     report.ensemble.balanced_error,
                     report.leaderboard[0].error,
                     report.n_evaluated,
                     model.base_learners().len(),
+                    first.map_or(f64::NAN, |f| f.1.as_secs_f64()),
                     report.n_rows_used,
                     report.n_rows,
                 );

@@ -17,12 +17,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod ensemble;
 pub mod export;
 pub mod offline;
 pub mod online;
 pub mod surrogate;
 
-mod ensemble;
 mod importance;
 mod model;
 

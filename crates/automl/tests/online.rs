@@ -1,16 +1,20 @@
 //! A search from a dataset to a model file and back.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use pitchpipe_automl::{AutoMl, Model};
-use pitchpipe_table::{Column, Dataset, Labels};
+use pitchpipe_automl::{AutoMl, AutoMlError, Method, Model, Progress, StopReason};
+use pitchpipe_table::{Column, Dataset, Labels, Metric};
+
+/// A number in 0..1 that depends on its arguments alone.
+fn number(i: usize, j: usize) -> f64 {
+    let z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * j as u64 + 3);
+    ((z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / f64::from(1 << 24)
+}
 
 /// Three classes that two of four columns tell apart, but for noise.
 fn dataset(n_rows: usize) -> Dataset {
-    let number = |i: usize, j: usize| {
-        let z = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * j as u64 + 3);
-        ((z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as f64 / f64::from(1 << 24)
-    };
     let class = |i: usize| (i * 7 % 3) as f64;
     let column = |j: usize| {
         let signal = if j < 2 { 0.7 } else { 0.0 };
@@ -20,19 +24,166 @@ fn dataset(n_rows: usize) -> Dataset {
     Dataset::new((0..4).map(column).collect(), labels)
 }
 
-fn search() -> AutoMl {
-    AutoMl::new().time_budget(Duration::from_secs(600)).max_evaluations(8)
+/// No clock decides: so many pipelines, and all the time they need.
+fn search(n: usize) -> AutoMl {
+    AutoMl::new().time_budget(Duration::from_secs(3600)).max_evaluations(n)
+}
+
+fn share_right(model: &Model, dataset: &Dataset) -> f64 {
+    let predictions = model.predict(dataset).expect("predictions");
+    let pairs = predictions.labels.codes().iter().zip(dataset.labels().codes());
+    pairs.filter(|(a, b)| a == b).count() as f64 / dataset.n_rows() as f64
 }
 
 #[test]
 fn a_model_predicts_and_survives_its_file() {
     let dataset = dataset(240);
-    let model = search().fit(&dataset).expect("a model");
+    let model = search(30).fit(&dataset).expect("a model");
+    assert!(share_right(&model, &dataset) > 0.7);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("model.pp");
+    model.write(&path).expect("written");
+    let read = Model::read(&path).expect("a model");
     let predictions = model.predict(&dataset).expect("predictions");
-    let right = predictions.labels.codes().iter().zip(dataset.labels().codes());
-    let n_right = right.filter(|(a, b)| a == b).count();
-    assert!(n_right > 160, "{n_right} of 240");
-    let read = Model::from_bytes(&model.to_bytes().expect("bytes")).expect("a model");
     assert_eq!(read.predict(&dataset).expect("predictions"), predictions);
     assert_eq!(read.report(), model.report());
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+#[test]
+fn every_method_gives_a_model_of_as_many_pipelines_as_asked() {
+    let dataset = dataset(120);
+    for method in Method::ALL {
+        let model = search(12).method(method).fit(&dataset).expect("a model");
+        let report = model.report();
+        assert_eq!(report.stop_reason, StopReason::MaxEvaluations, "{method}");
+        let n = report.n_evaluated + report.n_failed + report.n_out_of_time;
+        assert_eq!(n, 12, "{method}");
+        assert!(share_right(&model, &dataset) > 0.6, "{method}");
+        if method.is_of_paper() {
+            assert!(model.base_learners().len() <= 5, "{method}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let dataset = dataset(150);
+    for method in [Method::Auto, Method::TensorOboe] {
+        let fit =
+            |threads| search(25).method(method).threads(threads).fit(&dataset).expect("a model");
+        let (one, two) = (fit(1), fit(2));
+        let bytes = |model: &Model| postcard::to_stdvec(model.base_learners()).expect("bytes");
+        assert_eq!(bytes(&one), bytes(&two), "{method}");
+        let board = |model: &Model| -> Vec<_> {
+            let of = |c: &pitchpipe_automl::Candidate| (c.id, c.error, c.weight);
+            model.report().leaderboard.iter().map(of).collect()
+        };
+        assert_eq!(board(&one), board(&two), "{method}");
+    }
+}
+
+#[test]
+fn the_seed_decides_the_folds() {
+    let dataset = dataset(150);
+    let errors = |seed| {
+        let model = search(10).seed(seed).fit(&dataset).expect("a model");
+        model.report().leaderboard.iter().map(|c| c.error).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(1), errors(1));
+    assert_ne!(errors(1), errors(2));
+}
+
+#[test]
+fn every_metric_can_be_asked_for() {
+    let dataset = dataset(150);
+    for metric in Metric::ALL {
+        let model = search(12).metric(metric).fit(&dataset).expect("a model");
+        let report = model.report();
+        assert_eq!(model.decision(), metric.decision());
+        let best = report.leaderboard[0].errors.by(metric);
+        assert_eq!(best, report.leaderboard[0].error);
+        let is_first = report.leaderboard.iter().all(|c| c.error >= best);
+        assert!(is_first && report.ensemble.by(metric) <= best + 0.1, "{metric}");
+    }
+}
+
+#[test]
+fn rows_to_choose_by_may_be_given() {
+    let (train, validation) = (dataset(150), dataset(90));
+    let model = search(12).validation(validation).fit(&train).expect("a model");
+    assert!(share_right(&model, &train) > 0.7);
+    let other =
+        Dataset::new(vec![Column::Numeric(vec![0.0; 4])], Labels::from_codes([0, 1, 2, 0], 3));
+    let err = search(12).validation(other).fit(&train).expect_err("other columns");
+    assert!(matches!(err, AutoMlError::OtherValidation { wanted: 4, got: 1 }), "{err}");
+}
+
+#[test]
+fn a_small_file_holds_a_small_model() {
+    let dataset = dataset(300);
+    let large = search(60).fit(&dataset).expect("a model");
+    let size = large.to_bytes().expect("bytes").len() as u64;
+    let limit = size / 2;
+    let small = search(60).model_size_limit(limit).fit(&dataset).expect("a model");
+    assert!(small.to_bytes().expect("bytes").len() as u64 <= limit);
+    let total: f64 = small.base_learners().iter().map(|l| l.weight()).sum();
+    assert!((total - 1.0).abs() < 1e-9);
+    let err = search(12).model_size_limit(100).fit(&dataset).expect_err("no model is so small");
+    assert!(matches!(err, AutoMlError::TooLarge { limit: 100, .. }), "{err}");
+}
+
+#[test]
+fn a_cancelled_search_keeps_the_best_so_far() {
+    let dataset = dataset(150);
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    let mut n = 0;
+    let stop_after_three = move |progress: Progress| {
+        if let Progress::Finished { .. } = progress {
+            n += 1;
+            set.store(n >= 3, std::sync::atomic::Ordering::Relaxed);
+        }
+    };
+    let automl = AutoMl::new().time_budget(Duration::from_secs(3600)).cancel(flag);
+    let model = automl.fit_with(&dataset, stop_after_three).expect("a model");
+    assert_eq!(model.report().stop_reason, StopReason::Cancelled);
+    let stopped = Arc::new(AtomicBool::new(true));
+    let err = AutoMl::new().cancel(stopped).fit(&dataset).expect_err("nothing was run");
+    assert!(matches!(err, AutoMlError::Cancelled), "{err}");
+}
+
+#[test]
+fn no_time_means_no_model() {
+    let err = AutoMl::new().time_budget(Duration::ZERO).fit(&dataset(60)).expect_err("no time");
+    assert!(matches!(err, AutoMlError::OutOfTime { .. }), "{err}");
+    assert_eq!(err.to_string(), "no pipeline finished within the time budget of 0s");
+}
+
+#[test]
+fn tables_without_anything_to_learn_are_refused() {
+    let one_class = Dataset::new(
+        vec![Column::Numeric((0..20).map(f64::from).collect())],
+        Labels::from_codes(vec![1; 20], 2),
+    );
+    assert!(matches!(search(3).fit(&one_class), Err(AutoMlError::OneClass)));
+    let no_columns = Dataset::new(Vec::new(), Labels::from_codes([0, 1, 0, 1, 1], 2));
+    assert!(matches!(search(3).fit(&no_columns), Err(AutoMlError::NoFeatures)));
+    let few = Dataset::new(vec![Column::Numeric(vec![0.0, 1.0])], Labels::from_codes([0, 1], 2));
+    assert!(matches!(search(3).fit(&few), Err(AutoMlError::TooFewRows { n_rows: 2, .. })));
+}
+
+#[test]
+fn other_columns_are_not_predicted() {
+    let model = search(4).fit(&dataset(60)).expect("a model");
+    let labels = Labels::from_codes([0, 1], 3);
+    let column = || Column::Numeric(vec![0.5, 1.5]);
+    let codes = Column::Categorical { codes: vec![0, 1], n_levels: 2 };
+    let few = Dataset::new(vec![column(), column(), column()], labels.clone());
+    assert_eq!(
+        model.predict(&few).expect_err("a column is missing").to_string(),
+        "the model was trained on 4 columns, but column 3 is missing or of another kind"
+    );
+    let other = Dataset::new(vec![column(), codes, column(), column()], labels);
+    assert!(model.predict(&other).is_err());
 }

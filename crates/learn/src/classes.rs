@@ -23,6 +23,16 @@ impl KnownClasses {
         Self { n_classes: y.n_classes(), known, priors }
     }
 
+    /// Whether it speaks of so many classes, each known one among them and none twice.
+    pub(crate) fn is_sound(&self, n_classes: usize) -> bool {
+        self.n_classes == n_classes
+            && self.priors.len() == n_classes
+            && self.priors.iter().all(|p| (0.0..=1.0).contains(p))
+            && !self.known.is_empty()
+            && self.known.is_sorted_by(|a, b| a < b)
+            && self.known.iter().all(|&c| (c as usize) < n_classes)
+    }
+
     /// How many classes have training rows.
     pub(crate) fn len(&self) -> usize {
         self.known.len()

@@ -9,6 +9,10 @@ pub trait Classifier {
     /// How many classes it was fitted on.
     fn n_classes(&self) -> usize;
 
+    /// Whether its parts fit together and go with rows of so many columns. A fit always gives a sound
+    /// model; one that was read from a file is asked before it predicts.
+    fn is_sound(&self, n_cols: usize) -> bool;
+
     /// Probabilities and native decision for each row, whatever finite numbers come in.
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError>;
 }

@@ -33,6 +33,12 @@ impl Features {
         Self { n_rows, n_cols, columns, ..Self::default() }
     }
 
+    /// Whether there are as many numbers as rows times columns, all finite.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.n_rows.checked_mul(self.n_cols) == Some(self.columns.len())
+            && self.columns.iter().all(|v| v.is_finite())
+    }
+
     /// How many rows there are.
     pub fn n_rows(&self) -> usize {
         self.n_rows

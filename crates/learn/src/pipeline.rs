@@ -74,6 +74,21 @@ impl FittedPipeline {
         Self { preparation, classes, name: pipeline.to_string(), estimator }
     }
 
+    /// Whether its parts fit together and go with rows of so many columns and classes. A fit always gives a
+    /// sound one; one that was read from a file is asked before it predicts.
+    pub fn is_sound(&self, n_cols: usize, n_classes: usize) -> bool {
+        if !self.classes.is_sound(n_classes) {
+            return false;
+        }
+        match (&self.estimator, self.preparation.n_cols(n_cols)) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(estimator), Some(n)) => {
+                n > 0 && estimator.n_classes() == self.classes.len() && estimator.is_sound(n)
+            }
+        }
+    }
+
     /// The settings it was fitted with, as text.
     pub fn name(&self) -> &str {
         &self.name

@@ -64,6 +64,14 @@ impl Preparation {
 }
 
 impl FittedPreparation {
+    /// How many columns come out, given so many; `None` where the steps do not fit together.
+    pub(crate) fn n_cols(&self, n_raw: usize) -> Option<usize> {
+        let n = self.imputer.n_cols_out(n_raw)?;
+        let n = self.encoder.n_cols_out(n)?;
+        let n = self.scaler.n_cols_out(n)?;
+        self.reducer.n_cols_out(n)
+    }
+
     /// Prepares rows, seen or new.
     pub fn transform(
         &self,

@@ -8,26 +8,26 @@ use super::{Judge, Selection};
 
 /// How an ensemble is grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct GreedySettings {
+pub struct GreedySettings {
     /// How many times a learner is added.
-    pub(crate) n_rounds: usize,
+    pub n_rounds: usize,
     /// Over how many bags weights are averaged.
-    pub(crate) n_bags: usize,
+    pub n_bags: usize,
     /// The share of the candidates that a bag may choose among.
-    pub(crate) bag_share: f64,
+    pub bag_share: f64,
     /// Seed of the bags.
-    pub(crate) seed: u64,
+    pub seed: u64,
 }
 
 impl Default for GreedySettings {
     fn default() -> Self {
-        Self { n_rounds: 24, n_bags: 4, bag_share: 0.6, seed: 0 }
+        Self { n_rounds: 24, n_bags: 8, bag_share: 0.4, seed: 0 }
     }
 }
 
 /// Chooses weights for candidates, given the probabilities of each, row-major and best candidate first. Once
 /// `is_over` the ensemble is left as it is by then.
-pub(crate) fn select(
+pub fn select(
     judge: &Judge,
     candidates: &[&[f32]],
     settings: &GreedySettings,
@@ -38,7 +38,7 @@ pub(crate) fn select(
     }
     let rows: Vec<u32> = (0..judge.n_rows() as u32).collect();
     let mut total = vec![0.0; candidates.len()];
-    let n_bags: usize = if candidates.len() < 4 { 1 } else { settings.n_bags.max(1) };
+    let n_bags = if candidates.len() < 4 { 1 } else { settings.n_bags.max(1) };
     let mut n_done = 0;
     for bag in 0..n_bags {
         if bag > 0 && is_over() {
@@ -64,7 +64,7 @@ pub(crate) fn select(
 }
 
 /// The loss of given weights.
-pub(crate) fn loss_of(
+pub(super) fn loss_of(
     judge: &Judge,
     candidates: &[&[f32]],
     weights: &[(usize, f64)],
@@ -135,7 +135,7 @@ mod tests {
     fn complementary() -> (Judge, Vec<Vec<f32>>) {
         let codes: Vec<u32> = (0..30).map(|i| i % 2).collect();
         let truth = Labels::from_codes(codes.clone(), 2);
-        let judge = Judge::new(&truth, &[0.5, 0.5], Metric::BalancedError);
+        let judge = Judge::new(&truth, &[0.5, 0.5], Metric::BalancedError).with_smooth_share(0.05);
         let learner = |wrong: usize| {
             let p = |i: usize| if i / 10 == wrong { 0.4 } else { 0.9 };
             codes

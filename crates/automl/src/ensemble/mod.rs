@@ -8,9 +8,9 @@ mod greedy;
 mod judge;
 mod vote;
 
-pub(crate) use greedy::{GreedySettings, select};
-pub(crate) use judge::Judge;
-pub(crate) use vote::{VOTERS, majority, vote};
+pub use greedy::{GreedySettings, select};
+pub use judge::{Judge, SMOOTH_SHARE};
+pub use vote::{VOTERS, majority, vote};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,9 @@ pub enum Combination {
 
 /// Candidate learners by position, with weights that sum to one; heaviest first.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Selection {
-    pub(crate) weights: Vec<(usize, f64)>,
+pub struct Selection {
+    /// Positions and weights.
+    pub weights: Vec<(usize, f64)>,
     /// The loss that was minimised, on the rows it was chosen by.
-    pub(crate) loss: f64,
+    pub loss: f64,
 }

@@ -3,16 +3,16 @@
 use super::Selection;
 
 /// How many vote.
-pub(crate) const VOTERS: usize = 5;
+pub const VOTERS: usize = 5;
 
 /// The five best of candidates that come best first; each has one vote.
-pub(crate) fn vote(n_candidates: usize) -> Selection {
+pub fn vote(n_candidates: usize) -> Selection {
     let n = n_candidates.min(VOTERS);
     Selection { weights: (0..n).map(|i| (i, 1.0 / n as f64)).collect(), loss: f64::NAN }
 }
 
 /// The class most voted for; the better-ranked voter's wins a draw. `votes` come best-ranked first.
-pub(crate) fn majority(votes: &[u32], n_classes: usize) -> u32 {
+pub fn majority(votes: &[u32], n_classes: usize) -> u32 {
     let mut counts = vec![0usize; n_classes];
     votes.iter().for_each(|&v| counts[v as usize] += 1);
     let most = counts.iter().copied().max().unwrap_or(0);

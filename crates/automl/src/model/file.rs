@@ -135,8 +135,8 @@ impl Model {
             return wrong("the weights of its base learners do not sum to one");
         }
         let mut models = self.learners.iter().flat_map(|l| &l.models);
-        if models.any(|m| m.priors().len() != self.n_classes) {
-            return wrong("a base learner was fitted on other classes");
+        if models.any(|m| !m.is_sound(self.columns.len(), self.n_classes)) {
+            return wrong("the parts of a base learner do not fit together");
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use pitchpipe_surrogate::simulate::{Policy, Step};
 
 use super::families::actions;
 use super::pace::Pace;
+use super::policies::Setup;
 use super::space::Space;
 
 /// Seconds that a step takes on top of its fits: choosing, reading rows, measuring.
@@ -23,6 +24,9 @@ const OVERHEAD_SECS: f64 = 0.01;
 
 /// The families that open, by a member's name and its preparation: scaled, all columns.
 const OPENING: [&str; 2] = ["gaussian_nb", "decision_tree"];
+
+/// What the fold models of one forest take in memory, for each row of the table.
+const FOREST_BYTES_A_ROW: u64 = 2_500;
 
 /// The default policy.
 pub(crate) struct Auto {
@@ -37,17 +41,14 @@ pub(crate) struct Auto {
     preparations: Vec<(bool, usize)>,
     corrects: bool,
     is_side_by_side: bool,
+    n_rows: usize,
+    step_bytes: u64,
 }
 
 impl Auto {
-    /// A policy for the computations of `space`; `secs` are the predicted seconds of all pipelines.
-    pub(crate) fn new(
-        space: Space,
-        prior: &Prior,
-        secs: &[f64],
-        corrects: bool,
-        is_side_by_side: bool,
-    ) -> Result<Self, SurrogateError> {
+    /// A policy for the computations of a table.
+    pub(crate) fn new(setup: Setup<'_>, prior: &Prior) -> Result<Self, SurrogateError> {
+        let Setup { space, secs, n_rows, step_bytes, is_repeatable, is_side_by_side, .. } = setup;
         let actions = Arc::new(actions(&space)?);
         let predicted = space.narrow(secs);
         let settings = SearchSettings { overhead_secs: OVERHEAD_SECS, ..SearchSettings::default() };
@@ -64,9 +65,28 @@ impl Auto {
             pace: Pace::default(),
             predicted,
             preparations: vec![(false, 0); n_preparations],
-            corrects,
+            corrects: !is_repeatable,
             is_side_by_side,
+            n_rows,
+            step_bytes,
         })
+    }
+
+    /// The members of an action that are worth running: of forests, which are large, the best-predicted
+    /// ones, as many as the memory holds.
+    fn members(&self, action: usize) -> Vec<usize> {
+        let mut members = self.search.fresh_members(action);
+        let is_forest = |&at: &usize| {
+            kind(&self.space, at).ends_with("forest") || kind(&self.space, at) == "extra_trees"
+        };
+        if members.first().is_some_and(is_forest) {
+            let most = (self.step_bytes / (FOREST_BYTES_A_ROW * self.n_rows as u64).max(1)).max(2);
+            let mean = self.search.posterior().mean();
+            members.sort_by(|&a, &b| mean[a].total_cmp(&mean[b]));
+            members.truncate(most as usize);
+            members.sort_unstable();
+        }
+        members
     }
 
     fn correct(&mut self) {
@@ -123,7 +143,7 @@ impl Policy for Auto {
             None => self.search.choose(left_secs)?,
         };
         let Some(action) = action else { return Ok(None) };
-        let members = self.search.fresh_members(action);
+        let members = self.members(action);
         if self.is_side_by_side {
             self.search.start(action)?;
         }
@@ -160,7 +180,8 @@ impl Policy for Auto {
         Ok(())
     }
 
-    fn expect_secs(&mut self, secs: &[f64]) {
+    fn resized(&mut self, n_rows: usize, secs: &[f64]) {
+        self.n_rows = n_rows;
         self.predicted = self.space.narrow(secs);
         self.correct();
     }

@@ -143,8 +143,8 @@ impl Combiner {
         Errors::of_labels(&self.truth, &Labels::from_codes(voted, n_classes), &shares)
     }
 
-    /// The base learners with their weights, taken out of the library, heaviest first; light ones are
-    /// left out until all together take at most the bytes allowed by `fits`.
+    /// The base learners with their weights, heaviest first, taken out of the library. The others are freed
+    /// elsewhere: that takes a while, and time is short.
     pub(crate) fn into_base_learners(self) -> Vec<(Learner, f64)> {
         let mut learners: Vec<Option<Learner>> =
             self.library.into_learners().into_iter().map(Some).collect();
@@ -153,6 +153,14 @@ impl Combiner {
             let found = learners.iter_mut().find(|l| l.as_ref().is_some_and(|l| l.key() == key));
             taken.extend(found.and_then(Option::take).map(|learner| (learner, weight)));
         }
+        free_elsewhere(learners);
         taken
     }
+}
+
+/// Frees something on a thread of its own; here, if there are no threads.
+pub(crate) fn free_elsewhere<T: Send + 'static>(something: T) {
+    let freed = std::thread::Builder::new().name("freeing".into()).spawn(move || drop(something));
+    // Whether it was freed there or, without a thread, right here: nothing is left to do.
+    drop(freed);
 }

@@ -52,6 +52,9 @@ pub(crate) struct Drive<'a> {
     secs: Vec<f64>,
     wall_per_cpu: f64,
     rerun: VecDeque<PipelineId>,
+    /// The longest that a choice, and taking in the results of a step, took so far.
+    choice_secs: f64,
+    taking_secs: f64,
 }
 
 /// How many pipelines met what end.
@@ -78,6 +81,8 @@ impl<'a> Drive<'a> {
             combiner,
             secs: Vec::new(),
             rerun: VecDeque::new(),
+            choice_secs: 0.0,
+            taking_secs: 0.0,
         }
     }
 
@@ -118,16 +123,25 @@ impl<'a> Drive<'a> {
                 self.ensemble_if_cheap(tell);
                 continue;
             }
+            if !self.is_repeatable() && self.left().as_secs_f64() < self.choice_secs {
+                return Ok(Some(StopReason::TimeBudget));
+            }
             let started = self.clock.elapsed();
             let steps = self.next_steps(policy)?;
-            self.spend("choosing", self.clock.elapsed().saturating_sub(started).as_secs_f64());
+            let choice_secs = self.clock.elapsed().saturating_sub(started).as_secs_f64();
+            self.choice_secs = self.choice_secs.max(choice_secs);
+            self.spend("choosing", choice_secs);
             if steps.is_empty() {
                 return Ok(Some(StopReason::NothingLeft));
             }
             let ids: Vec<PipelineId> =
                 steps.iter().flat_map(|s| &s.members).filter_map(|&j| PipelineId::new(j)).collect();
             let cost = steps.iter().map(|step| self.cost_secs(step)).sum();
-            let (errors, secs) = self.evaluate(&ids, cost, evaluator, judging, tell)?;
+            let (errors, mut secs) = self.evaluate(&ids, cost, evaluator, judging, tell)?;
+            if self.is_repeatable() {
+                // Measured times would let the clock choose.
+                secs.iter_mut().for_each(|s| s.1 = self.secs.get(s.0).copied().unwrap_or(s.1));
+            }
             self.ensemble_if_cheap(tell);
             let started = self.clock.elapsed();
             if let Some(error) = self.combiner.error() {
@@ -183,13 +197,16 @@ impl<'a> Drive<'a> {
         let started = self.clock.elapsed();
         let deadline = self.clock.instant(started + self.patience(cost_secs));
         let (mut errors, mut secs) = (Vec::new(), Vec::new());
+        let mut taking = Duration::ZERO;
         let effort = evaluator.evaluate(ids, deadline, &mut |id, outcome| match outcome {
             Outcome::Finished(evaluation) => {
                 let is_native = self.settings.feeds_native;
                 let error = if is_native { evaluation.error } else { evaluation.decided_error };
                 errors.push((id.index(), error));
                 secs.push((id.index(), evaluation.alone_secs.max(1e-4)));
+                let taken = self.clock.elapsed();
                 self.take(id, *evaluation, judging, tell);
+                taking += self.clock.elapsed().saturating_sub(taken);
             }
             Outcome::OutOfTime { after } => {
                 self.counts.n_out_of_time += 1;
@@ -200,6 +217,7 @@ impl<'a> Drive<'a> {
                 self.counts.first_failure.get_or_insert(err);
             }
         })?;
+        self.taking_secs = self.taking_secs.max(taking.as_secs_f64());
         let wall = self.clock.elapsed().saturating_sub(started).as_secs_f64();
         let cpu: f64 =
             effort.estimator_secs.iter().map(|s| s.1).sum::<f64>() + effort.preparation_secs;
@@ -284,9 +302,11 @@ impl<'a> Drive<'a> {
 
     /// What is left for running pipelines.
     fn left(&self) -> Duration {
+        // What a step's last results take to be measured and taken in comes after its deadline.
+        let after = self.combiner.expected_secs() + 2.0 * self.taking_secs;
         let reserve = LEAST_RESERVE
             + self.combiner.write_time()
-            + Duration::from_secs_f64(self.combiner.expected_secs().min(0.05 * self.budget_secs()));
+            + Duration::from_secs_f64(after.min(0.1 * self.budget_secs()));
         self.settings.budget.saturating_sub(self.clock.elapsed() + reserve)
     }
 

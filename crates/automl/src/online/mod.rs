@@ -22,6 +22,8 @@ mod progress;
 mod report;
 mod search;
 mod space;
+#[cfg(test)]
+mod tests;
 
 pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
 pub use error::AutoMlError;

@@ -29,6 +29,9 @@ pub(crate) struct Setup<'a> {
     pub(crate) space: Space,
     /// Predicted seconds of all pipelines.
     pub(crate) secs: &'a [f64],
+    pub(crate) n_rows: usize,
+    /// Bytes that the models of one step may take.
+    pub(crate) step_bytes: u64,
     pub(crate) budget_secs: f64,
     pub(crate) seed: u64,
     pub(crate) is_repeatable: bool,
@@ -47,9 +50,7 @@ pub(crate) fn make(setup: Setup<'_>) -> Result<Made, AutoMlError> {
             let kinds = [ErrorKind::Decided, ErrorKind::Native];
             let found = kinds.into_iter().find_map(|kind| Some((surrogate.prior(kind)?, kind)));
             let (prior, kind) = found.ok_or(missing)?;
-            let Setup { space, secs, is_repeatable, is_side_by_side, .. } = setup;
-            let auto = Auto::new(space, &prior, secs, !is_repeatable, is_side_by_side)?;
-            Ok((Box::new(auto), kind))
+            Ok((Box::new(Auto::new(setup, &prior)?), kind))
         }
         Method::Oboe => {
             let embedding = surrogate.oboe().ok_or(missing)?;
@@ -186,8 +187,8 @@ impl<P: Policy> Policy for Mapped<P> {
         self.policy.ensembled(error);
     }
 
-    fn expect_secs(&mut self, secs: &[f64]) {
+    fn resized(&mut self, n_rows: usize, secs: &[f64]) {
         let own: Vec<f64> = self.ids.iter().map(|id| secs[id.index()]).collect();
-        self.policy.expect_secs(&own);
+        self.policy.resized(n_rows, &own);
     }
 }

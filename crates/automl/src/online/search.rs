@@ -10,7 +10,7 @@ use pitchpipe_learn::{FitContext, PipelineId, Validation};
 use pitchpipe_table::{Dataset, Decision, MissingCells, stratified_subsample};
 
 use super::clock::{Clock, WallClock};
-use super::combine::Combiner;
+use super::combine::{Combiner, free_elsewhere};
 use super::drive::{Drive, Settings};
 use super::evaluate::Engine;
 use super::levels::{Level, levels};
@@ -27,6 +27,9 @@ const MOST_JUDGED: usize = 6_000;
 
 /// The share of the memory that candidate learners may take.
 const LIBRARY_SHARE: u64 = 4;
+
+/// A number of rows that every table large enough to be sampled has.
+const SMALL_SAMPLE: usize = 2_000;
 
 /// Below this many rows there are more folds than three.
 const FEW_ROWS: usize = 500;
@@ -71,6 +74,8 @@ impl<'a> Fit<'a> {
             surrogate: &self.surrogate,
             space: Space::of(self.dataset),
             secs: &secs,
+            n_rows: levels[0].n_rows,
+            step_bytes: self.memory_limit / 8,
             budget_secs: budget.saturating_sub(self.clock.elapsed()).as_secs_f64(),
             seed: self.automl.seed,
             is_repeatable,
@@ -87,7 +92,7 @@ impl<'a> Fit<'a> {
             }
             if i > 0 {
                 secs = self.secs(level.n_rows);
-                policy.expect_secs(&secs);
+                policy.resized(level.n_rows, &secs);
             }
             let combiner = self.combiner(Some((&sample, &judging)));
             let before = drive.begin_level(secs.clone(), combiner);
@@ -106,11 +111,13 @@ impl<'a> Fit<'a> {
             }
         }
         tell(Progress::Assembling { elapsed: self.clock.elapsed() });
-        if let Some((before, n_before)) = earlier
-            && is_better(&before, &drive.combiner)
-        {
-            drive.combiner = before;
-            n_used = n_before;
+        if let Some((before, n_before)) = earlier {
+            if is_better(&before, &drive.combiner) {
+                free_elsewhere(std::mem::replace(&mut drive.combiner, before));
+                n_used = n_before;
+            } else {
+                free_elsewhere(before);
+            }
         }
         self.model(drive, stop, n_used)
     }
@@ -118,9 +125,7 @@ impl<'a> Fit<'a> {
     /// The rows to search with, and when. A repeatable run uses one sample, as the clock may not decide.
     fn levels(&self) -> Vec<Level> {
         let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
-        let size = DatasetSize::of(self.dataset);
-        let forest = typical();
-        let typical = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n))[forest];
+        let typical = self.typical_secs();
         let is_repeatable = self.automl.max_evaluations.is_some();
         let begun = if is_repeatable { Duration::ZERO } else { self.clock.elapsed() };
         let all = levels(n_rows, begun, budget, typical);
@@ -128,6 +133,19 @@ impl<'a> Fit<'a> {
             return vec![Level { until: budget, ..all[0] }];
         }
         all
+    }
+
+    /// What a forest on plain columns takes on so many rows: neither the fastest nor the slowest of what is
+    /// good. Predicted at two sizes, and by a power of the rows between them.
+    fn typical_secs(&self) -> impl Fn(usize) -> f64 + use<> {
+        let size = DatasetSize::of(self.dataset);
+        let at = estimators().iter().position(|e| e.name() == "random_forest").unwrap_or(0);
+        let forest = PipelineId::oboe_slice(Imputer::Mean).nth(at).map_or(0, PipelineId::index);
+        let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n))[forest];
+        let (low, high) = (SMALL_SAMPLE, self.dataset.n_rows().max(2 * SMALL_SAMPLE));
+        let (fast, slow) = (predict(low), predict(high));
+        let power = (slow / fast).ln() / (high as f64 / low as f64).ln();
+        move |n: usize| fast * (n as f64 / low as f64).powf(power)
     }
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
@@ -288,10 +306,4 @@ fn is_better(before: &Combiner, now: &Combiner) -> bool {
         (Some(before), Some(now)) => before < now,
         (before, _) => before.is_some(),
     }
-}
-
-/// A forest on plain columns: neither the fastest nor the slowest of what is good.
-fn typical() -> usize {
-    let at = estimators().iter().position(|e| e.name() == "random_forest").unwrap_or(0);
-    PipelineId::oboe_slice(Imputer::Mean).nth(at).map_or(0, PipelineId::index)
 }

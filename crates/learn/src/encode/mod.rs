@@ -43,6 +43,14 @@ impl Encoder {
 }
 
 impl FittedEncoder {
+    /// How many columns come out of so many; `None` if it was fitted on others.
+    pub(crate) fn n_cols_out(&self, n_cols: usize) -> Option<usize> {
+        match self {
+            Self::OneHot(one_hot) => one_hot.n_cols_out(n_cols),
+            Self::None => Some(n_cols),
+        }
+    }
+
     /// Encodes rows, seen or new.
     pub fn transform(&self, x: &Imputed, ctx: &FitContext) -> Result<Arc<Features>, FitError> {
         match self {

@@ -29,6 +29,11 @@ impl FittedOneHot {
         Ok(Self { categories })
     }
 
+    /// How many columns come out of so many; `None` if it was fitted on others.
+    pub(super) fn n_cols_out(&self, n_cols: usize) -> Option<usize> {
+        (self.categories.len() == n_cols).then(|| self.n_cols())
+    }
+
     /// How many columns come out.
     pub fn n_cols(&self) -> usize {
         self.categories.iter().map(|c| c.as_ref().map_or(1, Vec::len)).sum()

@@ -208,6 +208,14 @@ impl Classifier for FittedAdaBoost {
         self.n_classes
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        let is_sound = |stump: &Stump| {
+            let n = self.n_classes;
+            (stump.feature as usize) < n_cols && stump.left.len() == n && stump.right.len() == n
+        };
+        !self.stumps.is_empty() && self.stumps.iter().all(is_sound)
+    }
+
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let mut votes = vec![0.0; x.n_rows() * self.n_classes];
         add_votes(&self.stumps, x, self.n_classes, &mut votes, ctx)?;

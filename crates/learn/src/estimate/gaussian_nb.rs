@@ -123,6 +123,14 @@ impl Classifier for FittedGaussianNb {
         self.n_classes
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        let n = n_cols.checked_mul(self.n_classes);
+        self.n_cols == n_cols
+            && n == Some(self.means.len())
+            && n == Some(self.precisions.len())
+            && self.offsets.len() == self.n_classes
+    }
+
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         const ROWS: usize = 512;
         let (n, k) = (x.n_rows(), self.n_classes);

@@ -4,7 +4,7 @@ use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use super::tree::{MaxFeatures, Node, Regressor, find_leaves};
+use super::tree::{MaxFeatures, Node, Regressor, are_sound, find_leaves};
 use crate::component::evaluate_alone;
 use crate::{
     Classifier, Estimator, Features, FitContext, FitError, Member, Prediction, Probabilities,
@@ -190,6 +190,14 @@ impl Boosting {
 impl Classifier for FittedGradientBoosting {
     fn n_classes(&self) -> usize {
         self.n_classes
+    }
+
+    fn is_sound(&self, n_cols: usize) -> bool {
+        let n_outputs = if self.n_classes == 2 { 1 } else { self.n_classes };
+        let is_sound = |tree: &RegressionTree| {
+            are_sound(&tree.nodes, n_cols) && tree.values.len() == tree.nodes.len()
+        };
+        self.start.len() == n_outputs && self.trees.iter().all(is_sound)
     }
 
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {

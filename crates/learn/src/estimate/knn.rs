@@ -149,6 +149,15 @@ impl Classifier for FittedKnn {
         self.y.n_classes()
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        let n_rows = self.x.n_rows();
+        self.x.is_sound()
+            && self.x.n_cols() == n_cols
+            && self.y.len() == n_rows
+            && self.y.codes().iter().all(|&c| (c as usize) < self.y.n_classes())
+            && (1..=n_rows).contains(&self.n_neighbors)
+    }
+
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let index = match self.index.get() {
             Some(index) => index,

@@ -36,6 +36,10 @@ impl Classifier for FittedLinearSvm {
         self.model.n_classes()
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        self.model.is_sound(n_cols)
+    }
+
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let decisions = self.model.decide(x, ctx)?;
         let labels = decisions.labels();

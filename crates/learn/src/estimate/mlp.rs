@@ -241,6 +241,14 @@ impl Classifier for FittedMlp {
         self.n_classes
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        let outputs = if self.n_classes == 2 { 1 } else { self.n_classes };
+        self.n_cols == n_cols
+            && (n_cols + 1).checked_mul(HIDDEN) == Some(self.into.len())
+            && outputs.checked_mul(HIDDEN) == Some(self.out_of.len())
+            && self.biases.len() == outputs
+    }
+
     /// Numbers beyond 1e15 count as 1e15.
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let shape = Shape::of(self.n_cols, self.n_classes);

@@ -39,6 +39,10 @@ impl Classifier for FittedPerceptron {
         self.model.n_classes()
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        self.model.is_sound(n_cols)
+    }
+
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let decisions = self.model.decide(x, ctx)?;
         let labels = decisions.labels();

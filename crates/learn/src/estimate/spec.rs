@@ -102,6 +102,12 @@ macro_rules! estimators {
                 }
             }
 
+            fn is_sound(&self, n_cols: usize) -> bool {
+                match self {
+                    $(Self::$variant(e) => e.is_sound(n_cols),)*
+                }
+            }
+
             fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
                 match self {
                     $(Self::$variant(e) => e.predict(x, ctx),)*

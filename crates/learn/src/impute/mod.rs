@@ -127,6 +127,12 @@ impl FittedImputer {
         })
     }
 
+    /// How many columns come out of so many; `None` if it was fitted on others.
+    pub(crate) fn n_cols_out(&self, n_raw: usize) -> Option<usize> {
+        let is_sound = self.fills.len() == n_raw && self.categorical.len() == n_raw;
+        is_sound.then(|| self.fills.iter().flatten().count())
+    }
+
     /// How many columns it was fitted on.
     pub fn n_cols(&self) -> usize {
         self.fills.len()

@@ -124,6 +124,15 @@ impl Reducer {
 }
 
 impl FittedReducer {
+    /// How many columns come out of so many; `None` if it was fitted on others.
+    pub(crate) fn n_cols_out(&self, n_cols: usize) -> Option<usize> {
+        match self {
+            Self::Pca(pca) => pca.is_of(n_cols).then(|| pca.n_components()),
+            Self::Selection(selection) => selection.is_of(n_cols).then(|| selection.kept().len()),
+            Self::None => Some(n_cols),
+        }
+    }
+
     /// Reduces rows, seen or new.
     pub fn transform(
         &self,

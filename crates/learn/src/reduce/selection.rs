@@ -20,6 +20,13 @@ impl FittedSelection {
         Self { n_cols, kept }
     }
 
+    /// Whether it keeps some of so many columns.
+    pub(super) fn is_of(&self, n_cols: usize) -> bool {
+        self.n_cols == n_cols
+            && self.kept.len() <= n_cols
+            && self.kept.iter().all(|&column| column < n_cols)
+    }
+
     /// The columns that stay, ascending.
     pub fn kept(&self) -> &[usize] {
         &self.kept

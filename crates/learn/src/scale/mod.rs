@@ -42,6 +42,14 @@ impl Scaler {
 }
 
 impl FittedScaler {
+    /// How many columns come out of so many; `None` if it was fitted on others.
+    pub(crate) fn n_cols_out(&self, n_cols: usize) -> Option<usize> {
+        match self {
+            Self::Standardise(standardise) => standardise.is_of(n_cols).then_some(n_cols),
+            Self::None => Some(n_cols),
+        }
+    }
+
     /// Scales rows, seen or new.
     pub fn transform(
         &self,

@@ -26,6 +26,11 @@ impl FittedStandardise {
         Ok(Self { means, scales })
     }
 
+    /// Whether it was fitted on so many columns.
+    pub(super) fn is_of(&self, n_cols: usize) -> bool {
+        self.means.len() == n_cols && self.scales.len() == n_cols
+    }
+
     pub(super) fn transform(&self, x: &Features, ctx: &FitContext) -> Result<Features, FitError> {
         if x.n_cols() != self.means.len() {
             return Err(FitError::OtherColumns { expected: self.means.len(), got: x.n_cols() });

@@ -279,7 +279,7 @@ impl Policy for PaperLoop {
         self.ensemble_error = Some(error);
     }
 
-    fn expect_secs(&mut self, secs: &[f64]) {
+    fn resized(&mut self, _: usize, secs: &[f64]) {
         for (old, &new) in self.secs.iter_mut().zip(secs) {
             if old.is_finite() {
                 *old = new;

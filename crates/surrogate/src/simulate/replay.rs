@@ -38,8 +38,8 @@ pub trait Policy {
     /// The validation error of the ensemble of all that has finished, where somebody makes one.
     fn ensembled(&mut self, _error: f64) {}
 
-    /// Pipelines take other times from now on: the rows have become more, say.
-    fn expect_secs(&mut self, _secs: &[f64]) {}
+    /// There are other rows from now on, so many, on which pipelines are expected to take these times.
+    fn resized(&mut self, _n_rows: usize, _secs: &[f64]) {}
 }
 
 /// What a replay found: pipelines with their errors in the order they came to be known.

@@ -59,6 +59,14 @@ impl LinearModel {
         self.n_classes
     }
 
+    /// Whether there is a weight per feature and output.
+    pub(crate) fn is_sound(&self, n_cols: usize) -> bool {
+        let n_outputs = self.intercepts.len();
+        self.n_features == n_cols
+            && n_outputs == super::n_problems(self.n_classes)
+            && n_outputs.checked_mul(n_cols) == Some(self.weights.len())
+    }
+
     /// Decision values of each row.
     pub(crate) fn decide(&self, x: &Features, ctx: &FitContext) -> Result<Decisions, FitError> {
         assert_eq!(x.n_cols(), self.n_features, "as many features as the model was fitted on");

@@ -42,6 +42,10 @@ impl Classifier for FittedForest {
         self.n_classes
     }
 
+    fn is_sound(&self, n_cols: usize) -> bool {
+        !self.trees.is_empty() && self.trees.iter().all(|t| t.is_sound(n_cols, self.n_classes))
+    }
+
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let mut sums = vec![0.0; x.n_rows() * self.n_classes];
         let rows = x.tree_rows(ctx)?;

@@ -23,5 +23,5 @@ pub use forest::FittedForest;
 pub(crate) use forest::{Recipe, evaluate_forest, fit_forest};
 pub(crate) use regress::Regressor;
 pub use settings::{Criterion, MaxFeatures, MinSamplesSplit};
-pub(crate) use store::{Node, find_leaves};
+pub(crate) use store::{Node, are_sound, find_leaves};
 pub(crate) use stump::{StumpFinder, StumpSplit};

@@ -66,6 +66,17 @@ pub(crate) fn find_leaves(
     }
 }
 
+/// Whether every walk from the root ends: children come after their parents, and exist.
+pub(crate) fn are_sound(nodes: &[Node], n_cols: usize) -> bool {
+    let is_sound = |(at, node): (usize, &Node)| {
+        let left = node.left as usize;
+        // A leaf's feature is looked at, though nothing comes of it.
+        (node.feature as usize) < n_cols.max(1)
+            && (left == 0 || left > at && left + 1 < nodes.len())
+    };
+    !nodes.is_empty() && nodes.iter().enumerate().all(is_sound)
+}
+
 /// The classes of one node: a range of the tree's list of nonzero counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Span {
@@ -100,6 +111,18 @@ impl Tree {
             }
         }
         self.spans[node] = Span { start: start as u32, len: (self.classes.len() - start) as u32 };
+    }
+
+    /// Whether every walk ends at a node with classes that exist.
+    pub(crate) fn is_sound(&self, n_cols: usize, n_classes: usize) -> bool {
+        let n = self.classes.len();
+        let is_sound =
+            |span: &Span| span.start.checked_add(span.len).is_some_and(|end| end as usize <= n);
+        are_sound(&self.nodes, n_cols)
+            && self.spans.len() == self.nodes.len()
+            && self.counts.len() == n
+            && self.classes.iter().all(|&c| (c as usize) < n_classes)
+            && self.spans.iter().all(is_sound)
     }
 
     /// The shares of all stored classes, for [`Tree::add_shares`].

@@ -24,6 +24,12 @@ pub struct FittedPca {
 }
 
 impl FittedPca {
+    /// Whether it was fitted on so many columns.
+    pub(super) fn is_of(&self, n_cols: usize) -> bool {
+        self.centring.n_cols() == n_cols
+            && self.n_components.checked_mul(n_cols) == Some(self.axes.len())
+    }
+
     /// How many components come out.
     pub fn n_components(&self) -> usize {
         self.n_components

@@ -1,0 +1,328 @@
+//! The loop on a scripted clock: every pipeline has an error and a runtime, and nothing waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ndarray::Array2;
+use pitchpipe_learn::{
+    Effort, Evaluation, FitError, LabelScores, Outcome, PipelineId, Prediction, Probabilities,
+};
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::simulate::{PaperLoop, Policy, Rounds, Step};
+use pitchpipe_table::{Labels, Metric, balanced_error_rate};
+
+use super::StopReason;
+use super::clock::Clock;
+use super::combine::Combiner;
+use super::drive::{Drive, Settings};
+use super::evaluate::Evaluator;
+use super::library::Judging;
+use crate::ensemble::Combination;
+
+const N_ROWS: usize = 60;
+const N_PIPELINES: usize = 120;
+
+/// A clock that moves when pipelines run, and at no other time.
+#[derive(Default)]
+struct ScriptedClock(AtomicU64);
+
+impl ScriptedClock {
+    fn advance(&self, secs: f64) {
+        self.0.fetch_add((secs * 1e6) as u64, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ScriptedClock {
+    fn elapsed(&self) -> Duration {
+        Duration::from_micros(self.0.load(Ordering::Relaxed))
+    }
+
+    fn instant(&self, _: Duration) -> Option<Instant> {
+        None
+    }
+}
+
+/// Pipelines that give what the script says.
+struct Script {
+    clock: Arc<ScriptedClock>,
+    /// How many of the rows a pipeline gets wrong, and how long it takes.
+    n_wrong: fn(usize) -> usize,
+    secs: fn(usize) -> f64,
+    ran: Vec<usize>,
+}
+
+impl Script {
+    fn evaluation(&self, pipeline: usize) -> Evaluation {
+        let truth = truth();
+        let wrong = (self.n_wrong)(pipeline);
+        let is_wrong = |row: usize| (row * 7 + pipeline * 3) % N_ROWS < wrong;
+        let codes = truth.codes().iter().enumerate();
+        let labels: Vec<u32> =
+            codes.map(|(row, &c)| if is_wrong(row) { 1 - c } else { c }).collect();
+        let sure = 0.9 - pipeline as f64 * 1e-4;
+        let rows = labels
+            .iter()
+            .flat_map(|&l| if l == 0 { [sure, 1.0 - sure] } else { [1.0 - sure, sure] });
+        let probabilities = Probabilities::from_rows(2, rows.collect());
+        let labels = Labels::from_codes(labels, 2);
+        let error = balanced_error_rate(&truth, &labels);
+        let scores = LabelScores {
+            accuracy: 1.0 - error,
+            balanced_accuracy: 1.0 - error,
+            macro_f1: 1.0 - error,
+        };
+        Evaluation {
+            error,
+            fold_errors: vec![error],
+            decided_error: error,
+            native: scores,
+            decided: scores,
+            log_loss: error,
+            roc_auc: Some(1.0 - error),
+            out_of_fold: Some(Arc::new(Prediction { probabilities, labels })),
+            models: Vec::new(),
+            alone_secs: (self.secs)(pipeline),
+            marginal_secs: (self.secs)(pipeline),
+        }
+    }
+}
+
+impl Evaluator for Script {
+    fn evaluate(
+        &mut self,
+        pipelines: &[PipelineId],
+        _: Option<Instant>,
+        each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
+    ) -> Result<Effort, FitError> {
+        let mut total = 0.0;
+        for id in pipelines {
+            let secs = (self.secs)(id.index());
+            self.clock.advance(secs);
+            total += secs;
+            self.ran.push(id.index());
+            each(*id, Outcome::Finished(Box::new(self.evaluation(id.index()))));
+        }
+        Ok(Effort { estimator_secs: vec![("scripted", total)], ..Effort::default() })
+    }
+}
+
+fn truth() -> Labels {
+    Labels::from_codes((0..N_ROWS as u32).map(|i| i % 2), 2)
+}
+
+fn settings(combination: Combination, budget_secs: f64) -> Settings {
+    Settings {
+        budget: Duration::from_secs_f64(budget_secs),
+        metric: Metric::BalancedError,
+        combination,
+        feeds_native: true,
+        max_evaluations: None,
+        cancel: None,
+        side_by_side: 1,
+        wall_per_cpu: 1.0,
+    }
+}
+
+fn combiner(combination: Combination) -> Combiner {
+    Combiner::new(truth(), vec![0.5; 2], Metric::BalancedError, combination, 0, 1 << 30, 1 << 30)
+}
+
+/// The paper's loop, and what it was told and decided.
+struct Watched {
+    policy: PaperLoop,
+    told: f64,
+    /// At each change of the time target: the target, the rank, the ensemble's error by then.
+    rounds: Vec<(f64, usize, f64)>,
+}
+
+impl Policy for Watched {
+    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
+        let step = self.policy.next(left_secs);
+        let target = self.policy.target_secs();
+        if self.rounds.last().is_none_or(|round| round.0 != target) {
+            self.rounds.push((target, self.policy.rank(), self.told));
+        }
+        step
+    }
+
+    fn finished(
+        &mut self,
+        step: &Step,
+        errors: &[(usize, f64)],
+        secs: &[(usize, f64)],
+    ) -> Result<(), SurrogateError> {
+        self.policy.finished(step, errors, secs)
+    }
+
+    fn ensembled(&mut self, error: f64) {
+        self.told = error;
+        self.policy.ensembled(error);
+    }
+}
+
+/// Runs the paper's loop over scripted pipelines; gives what it did and the clock's last word.
+fn paper(
+    n_wrong: fn(usize) -> usize,
+    secs: fn(usize) -> f64,
+    budget_secs: f64,
+    baseline: usize,
+) -> (Watched, Vec<usize>, Vec<usize>, Duration, StopReason) {
+    let clock = Arc::new(ScriptedClock::default());
+    let y = Array2::from_shape_fn((12, N_PIPELINES), |(i, j)| {
+        ((i + 1) as f32 * (j + 1) as f32 * 0.37).sin() + if i == 0 { 2.0 } else { 0.0 }
+    });
+    let predicted: Vec<Option<f64>> = (0..N_PIPELINES).map(|j| Some(secs(j))).collect();
+    let policy =
+        PaperLoop::new(y.view(), 3, &predicted, budget_secs, Rounds::Doubling, Some(baseline))
+            .expect("a policy");
+    let mut policy = Watched { policy, told: f64::INFINITY, rounds: Vec::new() };
+    let mut script = Script { clock: Arc::clone(&clock), n_wrong, secs, ran: Vec::new() };
+    let vote = Combination::Vote;
+    let mut drive = Drive::new(settings(vote, budget_secs), &*clock, combiner(vote));
+    drive.begin_level((0..N_PIPELINES).map(secs).collect(), combiner(vote));
+    let judging = Judging::OutOfFold { rows: None };
+    let until = Duration::from_secs_f64(budget_secs);
+    let stop = drive
+        .run(&mut policy, &mut script, &judging, until, &mut |_| {})
+        .expect("a search")
+        .expect("one level");
+    drive.ensemble(&mut |_| {});
+    let members = drive.combiner.selection.weights.iter().map(|w| w.0).collect();
+    (policy, script.ran, members, clock.elapsed(), stop)
+}
+
+fn hashed(j: usize) -> usize {
+    (j * 2_654_435_761) >> 7 & 0xffff
+}
+
+#[test]
+fn the_pipeline_that_is_best_on_average_runs_first() {
+    let (_, ran, ..) = paper(|j| hashed(j) % 30, |_| 0.2, 20.0, 17);
+    assert_eq!(ran[0], 17);
+    let mut distinct = ran.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), ran.len(), "no pipeline is run twice");
+}
+
+#[test]
+fn the_time_target_doubles_and_the_rank_grows_where_the_ensemble_improved() {
+    for budget in [12.0, 30.0] {
+        let (policy, ..) =
+            paper(|j| 6 + hashed(j) % 24, |j| 0.05 + (hashed(j) % 7) as f64 * 0.05, budget, 0);
+        let rounds = &policy.rounds;
+        assert!(rounds.len() >= 3, "{rounds:?}");
+        let mut before = f64::INFINITY;
+        for pair in rounds.windows(2) {
+            let ((target, rank, _), (next_target, next_rank, error)) = (pair[0], pair[1]);
+            assert!(next_target <= 2.0 * target, "{rounds:?}");
+            let grew = usize::from(error < before);
+            assert_eq!(next_rank, rank + grew, "{rounds:?}");
+            before = error;
+        }
+        // Once the time left is less than the next target, the rounds take what is left.
+        let doubled = rounds.windows(2).take_while(|pair| pair[1].0 == 2.0 * pair[0].0).count();
+        assert!(doubled >= 2, "{rounds:?}");
+        assert!(rounds[doubled..].windows(2).all(|pair| pair[1].0 < 2.0 * pair[0].0), "{rounds:?}");
+    }
+}
+
+#[test]
+fn the_rank_stays_where_the_ensemble_does_not_improve() {
+    // All pipelines are alike, so that no later ensemble beats the first.
+    let (policy, ..) = paper(|_| 10, |_| 0.1, 16.0, 0);
+    let ranks: Vec<usize> = policy.rounds.iter().map(|r| r.1).collect();
+    assert!(ranks.len() >= 3);
+    assert!(ranks.iter().all(|&r| r <= ranks[0] + 1), "{ranks:?}");
+}
+
+#[test]
+fn five_vote_and_nothing_runs_past_the_budget() {
+    let (_, ran, members, elapsed, stop) =
+        paper(|j| 3 + hashed(j) % 27, |j| 0.1 + (j % 5) as f64 * 0.1, 15.0, 0);
+    assert!(elapsed <= Duration::from_secs(15), "{elapsed:?}");
+    assert!(elapsed > Duration::from_secs(10) || stop == StopReason::NothingLeft, "{elapsed:?}");
+    let mut best: Vec<usize> = ran;
+    let clock = Arc::new(ScriptedClock::default());
+    let script = Script { clock, n_wrong: |j| 3 + hashed(j) % 27, secs: |_| 0.1, ran: Vec::new() };
+    best.sort_by(|&a, &b| {
+        script.evaluation(a).error.total_cmp(&script.evaluation(b).error).then(a.cmp(&b))
+    });
+    assert_eq!(members, best[..5]);
+}
+
+/// Hands out fixed steps.
+struct Fixed(Vec<usize>);
+
+impl Policy for Fixed {
+    fn next(&mut self, _: f64) -> Result<Option<Step>, SurrogateError> {
+        Ok((!self.0.is_empty()).then(|| Step::single(self.0.remove(0))))
+    }
+
+    fn finished(
+        &mut self,
+        _: &Step,
+        _: &[(usize, f64)],
+        _: &[(usize, f64)],
+    ) -> Result<(), SurrogateError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_best_are_run_again_when_there_are_more_rows() {
+    let clock = Arc::new(ScriptedClock::default());
+    let average = Combination::Average;
+    let mut drive = Drive::new(settings(average, 100.0), &*clock, combiner(average));
+    let mut script = Script {
+        clock: Arc::clone(&clock),
+        n_wrong: |j| 5 + j % 20,
+        secs: |_| 1.0,
+        ran: Vec::new(),
+    };
+    let mut policy = Fixed((0..30).map(|i| i * 5).collect());
+    let judging = Judging::OutOfFold { rows: None };
+    drive.begin_level(vec![1.0; 23_424], combiner(average));
+    let until = Duration::from_secs_f64(9.5);
+    let ended = drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a level");
+    assert_eq!(ended, None, "the level is over, the search is not");
+    let first: Vec<usize> = script.ran.clone();
+    let before = drive.begin_level(vec![2.0; 23_424], combiner(average));
+    let best = before.library.learners()[0].id.index();
+    let until = Duration::from_secs_f64(100.0);
+    drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a level");
+    assert_eq!(script.ran[first.len()], best);
+    let again = script.ran[first.len()..].iter().filter(|j| first.contains(j)).count();
+    assert_eq!(again, 6);
+}
+
+#[test]
+fn the_clock_does_not_choose_in_a_repeatable_run() {
+    let run = |secs: fn(usize) -> f64| {
+        let clock = Arc::new(ScriptedClock::default());
+        let y = Array2::from_shape_fn((6, N_PIPELINES), |(i, j)| {
+            ((i + 1) as f32 * (j + 1) as f32 * 0.53).cos() + if i == 0 { 2.0 } else { 0.0 }
+        });
+        let predicted = vec![Some(0.5); N_PIPELINES];
+        let mut policy = PaperLoop::new(y.view(), 3, &predicted, 60.0, Rounds::Doubling, None)
+            .expect("a policy");
+        let mut script = Script {
+            clock: Arc::clone(&clock),
+            n_wrong: |j| 4 + hashed(j) % 20,
+            secs,
+            ran: Vec::new(),
+        };
+        let vote = Combination::Vote;
+        let settings = Settings { max_evaluations: Some(40), ..settings(vote, 60.0) };
+        let mut drive = Drive::new(settings, &*clock, combiner(vote));
+        drive.begin_level(vec![0.5; N_PIPELINES], combiner(vote));
+        let judging = Judging::OutOfFold { rows: None };
+        let until = Duration::from_secs(60);
+        let stop =
+            drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a run");
+        assert_eq!(stop, Some(StopReason::MaxEvaluations));
+        script.ran
+    };
+    assert_eq!(run(|_| 0.01), run(|j| 0.02 + j as f64 * 0.005));
+}
