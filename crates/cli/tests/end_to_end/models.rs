@@ -184,7 +184,7 @@ fn damaged_and_foreign_files_are_no_models() {
 fn a_sign_for_missing_cells_is_remembered() {
     let folder = tempfile::tempdir().unwrap();
     let row = |i: usize| {
-        let size = if i % 5 == 0 { "-99".to_owned() } else { (i % 20).to_string() };
+        let size = if i.is_multiple_of(5) { "-99".to_owned() } else { (i % 20).to_string() };
         format!("{size},{},{}\n", i * 7 % 11, if i % 20 < 10 { "low" } else { "high" })
     };
     let table: String = (0..100).map(row).collect();
