@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) use args::FitArgs;
-use pitchpipe_automl::surrogate::{Surrogate, SurrogateFileError};
+use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Model};
 use pitchpipe_table::{
     CancelCheck, Dataset, MissingCells, Report as TableReport, Source, TableError, check_writable,
@@ -28,7 +28,7 @@ use progress::Reporter;
 pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
     let interrupt = Interrupt::listen(started + args.time_budget)?;
     check_output(&args.out)?;
-    let surrogate = args.surrogate.as_deref().map(surrogate).transpose()?;
+    let surrogate = args.surrogate.as_deref().map(Surrogate::read).transpose()?;
     let file = args.table.source().name();
     let reading = Reading { args, interrupt: &interrupt };
     let (dataset, table_report) = reading.training()?;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
         search = search.validation(rows);
     }
     if let Some(surrogate) = surrogate {
-        search = search.surrogate(surrogate);
+        search = search.surrogate(Arc::new(surrogate));
     }
     let reporter = Reporter::new(args, started, interrupt.flag());
     let result = search.fit_with(&dataset, |event| reporter.tell(&event));
@@ -103,15 +103,6 @@ fn check_output(out: &Path) -> Result<(), Failure> {
         ));
     }
     Ok(check_writable(out)?)
-}
-
-fn surrogate(path: &Path) -> Result<Arc<Surrogate>, Failure> {
-    let failed = |error: SurrogateFileError| match (&error, error.help()) {
-        // It names the file itself.
-        (SurrogateFileError::Io { .. }, _) | (_, None) => error.into(),
-        (_, Some(help)) => Failure::with_help(format!("{}: {error}", path.display()), help),
-    };
-    Surrogate::read(path).map(Arc::new).map_err(failed)
 }
 
 fn cores() -> usize {

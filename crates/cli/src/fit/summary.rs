@@ -11,6 +11,9 @@ use crate::inspect::{ensemble_lines, report_json};
 use crate::scores::Scores;
 use crate::text::{counted, shown};
 
+/// So many base learners are shown.
+const MOST_LEARNERS: usize = 8;
+
 /// A model that was made and saved.
 pub(super) struct Made<'a> {
     pub(super) args: &'a FitArgs,
@@ -36,7 +39,7 @@ impl Made<'_> {
         }
         text += &format!("\n{}\n", how_measured(self));
         text += &Scores::of(&report.ensemble).lines(report.metric);
-        text += &format!("\n{}", ensemble_lines(self.model));
+        text += &format!("\n{}", ensemble_lines(self.model, MOST_LEARNERS));
         let early = if ended_early { ", the best model before the interrupt" } else { "" };
         let out = self.args.out.display();
         text += &format!("\nsaved: {out}{early}\n");

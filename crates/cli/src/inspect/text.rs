@@ -23,7 +23,7 @@ pub(super) fn of(
             "scores on the rows it was chosen by\n{}",
             Scores::of(&report.ensemble).lines(report.metric)
         ),
-        ensemble_lines(model),
+        ensemble_lines(model, usize::MAX),
         leaderboard(report, n_candidates),
         time_spent(report),
     ];
@@ -53,8 +53,8 @@ fn opening(file: &str, report: &Report) -> String {
     )
 }
 
-/// The base learners with their weights, and how they are combined.
-pub(crate) fn ensemble_lines(model: &Model) -> String {
+/// The heaviest base learners with their weights, and how they are combined.
+pub(crate) fn ensemble_lines(model: &Model, n: usize) -> String {
     let (report, learners) = (model.report(), model.base_learners());
     let combined = match model.combination() {
         _ if learners.len() == 1 => "",
@@ -67,7 +67,7 @@ pub(crate) fn ensemble_lines(model: &Model) -> String {
         report.n_evaluated
     );
     let mut rows = vec![["weight", "error", "pipeline"].map(str::to_owned).to_vec()];
-    for learner in learners {
+    for learner in learners.iter().take(n) {
         let pipeline = learner.pipeline();
         let error = report.leaderboard.iter().find(|c| &c.pipeline == pipeline).map(|c| c.error);
         rows.push(vec![
@@ -77,6 +77,9 @@ pub(crate) fn ensemble_lines(model: &Model) -> String {
         ]);
     }
     text += &aligned(&rows, "  ", &[0, 1]);
+    if learners.len() > n {
+        text += &format!("  … and {} more; pitchpipe inspect lists them all\n", learners.len() - n);
+    }
     text
 }
 
