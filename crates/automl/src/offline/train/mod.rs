@@ -49,6 +49,9 @@ pub enum Method {
     Bayes,
 }
 
+/// A prior, where there were rows to learn it from, and the embeddings of those rows.
+type EmbeddedPrior = (Option<Arc<Prior>>, Option<Array2<f32>>);
+
 impl Method {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Matrix, Self::Tensor, Self::Kernel, Self::Bayes];
@@ -203,7 +206,7 @@ impl Training {
         &self,
         stack: &Stack,
         completed: Option<&Array2<f32>>,
-    ) -> Result<(Option<Arc<Prior>>, Option<Array2<f32>>), SurrogateError> {
+    ) -> Result<EmbeddedPrior, SurrogateError> {
         let Some(completed) = completed else { return Ok((None, None)) };
         let prior = self.prior(stack, completed)?;
         let embedded = embed_rows(&prior, completed)?;
