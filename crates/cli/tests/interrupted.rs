@@ -18,7 +18,7 @@ fn corpus() -> tempfile::TempDir {
         for i in 0..n {
             let class = ["x", "y", "z"][i * i % 3];
             let a = (i % 17) as f64 + if class == "x" { shift * 4.0 } else { 0.0 };
-            let b = if i % 29 == 0 { String::new() } else { ((i * 37) % 101).to_string() };
+            let b = if i.is_multiple_of(29) { String::new() } else { ((i * 37) % 101).to_string() };
             text += &format!("{a},{b},{},{class}\n", ["red", "blue"][i % 2]);
         }
         fs::write(folder.path().join(format!("{name}.csv")), text).expect("written");
