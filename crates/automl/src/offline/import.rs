@@ -32,7 +32,13 @@ pub fn import(published: &Published, store: &Store) -> Result<(usize, usize), Of
                 // The label is counted among the columns, which are one-hot encoded.
                 let n_encoded = columns.saturating_sub(1).max(1);
                 let n_features = n_encoded;
-                let size = DatasetSize { n_rows: rows, n_features, n_encoded, n_classes: None };
+                let size = DatasetSize {
+                    n_rows: rows,
+                    n_features,
+                    n_encoded,
+                    n_classes: None,
+                    largest_scale: None,
+                };
                 store.describe(&name, &About { content: None, size })?;
             }
             store.append(&name, store.facts().clone(), entries)?;

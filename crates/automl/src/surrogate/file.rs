@@ -14,6 +14,7 @@ use pitchpipe_surrogate::runtime::{RuntimeModel, RuntimeTerms};
 use serde::{Deserialize, Serialize};
 
 use super::packed::{Form, Header, Packer, Unpacker, damaged};
+use super::runtimes::ScaledModel;
 use super::{DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
 
 const MAGIC: &[u8; 4] = b"ppSU";
@@ -105,7 +106,7 @@ struct Contents {
     oboe: Option<EmbeddingHead>,
     tensor_oboe: Option<EmbeddingHead>,
     kernel: Option<KernelHead>,
-    runtimes: Vec<RuntimeTerms>,
+    runtimes: RuntimeTerms,
     /// Which embeddings of datasets there are: native, decided, oboe, tensor-oboe.
     datasets: [bool; 4],
     matrices: Vec<Header>,
@@ -163,12 +164,9 @@ impl Surrogate {
             packer.add_list(&means, Form::Single);
             KernelHead { s2, beta }
         });
-        let mut runtimes = Vec::new();
-        for model in &self.runtimes.models {
-            let (terms, coefficients) = model.to_parts();
-            packer.add(coefficients.t(), Form::Half, 0.0);
-            runtimes.push(terms);
-        }
+        let (runtimes, coefficients) = self.runtimes.model.polynomials.to_parts();
+        packer.add(coefficients.t(), Form::Half, 0.0);
+        packer.add_list(&self.runtimes.model.slopes, Form::Single);
         pack_prior(&mut packer, self.runtimes.correction.prior(), RUNTIME_STEP);
         let datasets = self.embeddings.each();
         for matrix in datasets.into_iter().flatten() {
@@ -258,13 +256,11 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
             Some(model)
         }
     };
-    let mut models = Vec::new();
-    for terms in contents.runtimes {
-        let coefficients = unpacker.next()?.reversed_axes();
-        models.push(RuntimeModel::from_parts(terms, coefficients.view())?);
-    }
+    let coefficients = unpacker.next()?.reversed_axes();
+    let polynomials = RuntimeModel::from_parts(contents.runtimes, coefficients.view())?;
+    let model = ScaledModel { polynomials, slopes: unpacker.next_list()? };
     let correction = unpack_prior(&mut unpacker, Scale::Plain)?;
-    let runtimes = Runtimes::from_parts(models, Arc::new(correction))?;
+    let runtimes = Runtimes::from_parts(model, Arc::new(correction))?;
     let n_datasets = contents.facts.datasets.len();
     let mut datasets = [None, None, None, None];
     for (slot, is_there) in datasets.iter_mut().zip(contents.datasets) {

@@ -1,7 +1,11 @@
 //! How long each pipeline takes: polynomials per pipeline, and how they are corrected as runs come in.
 //!
-//! Pipelines that one-hot encode work on other numbers of features than those that keep integer codes, so
-//! each half has polynomials in the number of features that it sees.
+//! Pipelines that one-hot encode work on other numbers of features than those that keep integer codes. Apart
+//! from that they take the same time, so both share a polynomial in the number of features that is seen.
+//!
+//! Most pipelines have few runs of their own. A pipeline leans on its estimator's polynomial, which is learned
+//! from all preparations, times what its reducer and standardizer save estimators of its type. That factor may
+//! depend on the scale of the columns: solvers given columns of large numbers as they are hardly converge.
 
 use std::sync::Arc;
 
@@ -17,35 +21,53 @@ use super::DatasetSize;
 /// beyond two minutes an order is still wanted, if not an exact time.
 pub(super) const BOUNDS_SECS: (f64, f64) = (2e-4, 1e5);
 
-/// The encoders, in the order of their axis: one model each.
+/// The encoders, in the order of their axis.
 const N_ENCODERS: usize = AXES[1];
+
+/// Pipelines that differ by their encoder alone are one column.
+const N_COLUMNS: usize = N_PIPELINES / N_ENCODERS;
+
+/// Runs that a pipeline's own polynomial is held back by, and the factor of its reducer.
+const PULL: f64 = 4.0;
+const FACTOR_PULL: f64 = 5.0;
 
 /// Predicted runtimes of all pipelines, each as if it ran alone.
 #[derive(Clone, Debug)]
 pub struct Runtimes {
-    /// One per encoder, over the pipelines that have it, in their order.
-    pub(super) models: Vec<RuntimeModel>,
+    pub(super) model: ScaledModel,
     pub(super) correction: RuntimeCorrection,
+}
+
+/// Polynomials over the pipelines of one encoder, in their order, and how the scale of columns bends them.
+#[derive(Clone, Debug)]
+pub(super) struct ScaledModel {
+    pub(super) polynomials: RuntimeModel,
+    /// The usual logarithm of the largest scale, then per factor by how much the logarithm of seconds
+    /// grows with it.
+    pub(super) slopes: Vec<f32>,
 }
 
 impl Runtimes {
     /// Learns from recorded seconds, datasets x pipelines, of which those not above zero were not recorded.
     pub fn fit(sizes: &[DatasetSize], secs: ArrayView2<f32>) -> Result<Self, SurrogateError> {
-        let models = fit_models(sizes, secs)?;
-        let residuals = residuals(&models, sizes, secs)?;
+        let model = fit_model(sizes, secs)?;
+        let residuals = residuals(&model, sizes, secs)?;
         let (low, high) = BOUNDS_SECS;
         let correction = RuntimeCorrection::of_residuals(residuals.view())?.bounded(low, high);
-        Ok(Self { models, correction })
+        Ok(Self { model, correction })
     }
 
     pub(super) fn from_parts(
-        models: Vec<RuntimeModel>,
+        model: ScaledModel,
         correction: Arc<Prior>,
     ) -> Result<Self, SurrogateError> {
-        let got = models.iter().map(RuntimeModel::n_pipelines).sum();
-        let each = N_PIPELINES / N_ENCODERS;
-        if models.len() != N_ENCODERS || models.iter().any(|m| m.n_pipelines() != each) {
-            return Err(SurrogateError::Size { what: "runtimes", wanted: N_PIPELINES, got });
+        let (_, n_groups) = factor_of(&[]);
+        for (wanted, got) in
+            [(N_COLUMNS, model.polynomials.n_pipelines()), (n_groups + 1, model.slopes.len())]
+        {
+            if got != wanted {
+                return Err(SurrogateError::Size { what: "runtimes", wanted, got });
+            }
         }
         let got = correction.n_pipelines();
         if got != N_PIPELINES {
@@ -54,12 +76,12 @@ impl Runtimes {
         }
         let (low, high) = BOUNDS_SECS;
         let correction = RuntimeCorrection::of_prior(correction).bounded(low, high);
-        Ok(Self { models, correction })
+        Ok(Self { model, correction })
     }
 
     /// Seconds that each pipeline is expected to take, cross-validated alone on a dataset of this size.
     pub fn predict_secs(&self, size: &DatasetSize) -> Vec<f64> {
-        predict(&self.models, size).expect("sizes are at least 1")
+        predict(&self.model, size).expect("sizes are at least 1")
     }
 
     /// How predictions are corrected as runs come in.
@@ -80,9 +102,9 @@ pub(crate) fn cross_validate(
     for fold in 0..n_folds {
         let train: Vec<usize> = (0..sizes.len()).filter(|i| i % n_folds != fold).collect();
         let train_sizes: Vec<DatasetSize> = train.iter().map(|&i| sizes[i]).collect();
-        let models = fit_models(&train_sizes, secs.select(Axis(0), &train).view())?;
+        let model = fit_model(&train_sizes, secs.select(Axis(0), &train).view())?;
         for test in (fold..sizes.len()).step_by(n_folds) {
-            for (j, predicted) in predict(&models, &sizes[test])?.into_iter().enumerate() {
+            for (j, predicted) in predict(&model, &sizes[test])?.into_iter().enumerate() {
                 let taken = f64::from(secs[(test, j)]);
                 if taken <= 0.0 {
                     continue;
@@ -117,34 +139,109 @@ fn kinds() -> (Vec<usize>, usize) {
     ((0..N_PIPELINES).map(|j| of_estimator[j % N_ESTIMATORS]).collect(), n_kinds)
 }
 
-fn fit_models(
-    sizes: &[DatasetSize],
-    secs: ArrayView2<f32>,
-) -> Result<Vec<RuntimeModel>, SurrogateError> {
-    let (kinds, _) = kinds();
-    (0..N_ENCODERS)
-        .map(|encoder| {
-            let pipelines = with_encoder(encoder);
-            let families: Vec<usize> = pipelines.iter().map(|&j| kinds[j]).collect();
-            // Where no pipeline with this encoder ever ran, those with the other one stand in.
-            let ran = |encoder: &usize| {
-                with_encoder(*encoder).iter().any(|&j| secs.column(j).iter().any(|&t| t > 0.0))
-            };
-            let source = (0..N_ENCODERS).map(|at| (encoder + at) % N_ENCODERS).find(ran);
-            let source = source.unwrap_or(encoder);
-            let sizes: Vec<_> = sizes.iter().map(|s| s.for_encoder(source)).collect();
-            let secs = secs.select(Axis(1), &with_encoder(source));
-            let model = RuntimeModel::fit(RuntimeForm::LogLog, &sizes, secs.view(), &families)?;
-            Ok(model.bounded(BOUNDS_SECS.0, BOUNDS_SECS.1))
-        })
-        .collect()
+/// Seconds of each dataset under each encoder, one after the other, by column.
+fn by_encoder(secs: ArrayView2<f32>) -> Array2<f32> {
+    let m = secs.nrows();
+    let pipelines: Vec<Vec<usize>> = (0..N_ENCODERS).map(with_encoder).collect();
+    Array2::from_shape_fn((N_ENCODERS * m, N_COLUMNS), |(row, column)| {
+        secs[(row % m, pipelines[row / m][column])]
+    })
 }
 
-fn predict(models: &[RuntimeModel], size: &DatasetSize) -> Result<Vec<f64>, SurrogateError> {
+/// Which factor a column has: one for each type of estimator behind each reducer and standardizer.
+fn factor_of(columns: &[usize]) -> (Vec<usize>, usize) {
+    let (kinds, n_kinds) = kinds();
+    let group = |&j: &usize| {
+        let [_, _, standardizer, reducer, _] = PipelineId::new(j).expect("a pipeline").positions();
+        (standardizer * AXES[3] + reducer) * n_kinds + kinds[j]
+    };
+    (columns.iter().map(group).collect(), AXES[2] * AXES[3] * n_kinds)
+}
+
+fn fit_model(sizes: &[DatasetSize], secs: ArrayView2<f32>) -> Result<ScaledModel, SurrogateError> {
+    let columns = with_encoder(0);
+    let families: Vec<usize> = columns.iter().map(|j| j % N_ESTIMATORS).collect();
+    let (groups, n_groups) = factor_of(&columns);
+    let rows: Vec<_> = (0..N_ENCODERS)
+        .flat_map(|encoder| sizes.iter().map(move |s| s.for_encoder(encoder)))
+        .collect();
+    let known: Vec<f64> = sizes.iter().filter_map(DatasetSize::log_scale).collect();
+    let usual = known.iter().sum::<f64>() / known.len().max(1) as f64;
+    let scales: Vec<f64> = sizes.iter().map(|s| s.log_scale().unwrap_or(usual) - usual).collect();
+    let mut secs = by_encoder(secs);
+    // What each reducer saves, and what large columns cost, seen from the estimators' own polynomials.
+    let form = RuntimeForm::LogLog;
+    let plain = RuntimeModel::fit_pulled(form, &rows, secs.view(), &families, 1e9)?
+        .bounded(BOUNDS_SECS.0, BOUNDS_SECS.1);
+    let mut sums = vec![FactorSums::default(); n_groups];
+    for (row, size) in rows.iter().enumerate() {
+        let predicted = plain.predict_secs(size)?;
+        for (column, &group) in groups.iter().enumerate() {
+            let taken = f64::from(secs[(row, column)]);
+            if taken > 0.0 {
+                sums[group].add(scales[row % sizes.len()], (taken / predicted[column]).ln());
+            }
+        }
+    }
+    let factors: Vec<(f64, f64)> = sums.iter().map(FactorSums::line).collect();
+    for ((row, column), taken) in secs.indexed_iter_mut() {
+        let (level, slope) = factors[groups[column]];
+        *taken *= (-level - slope * scales[row % sizes.len()]).exp() as f32;
+    }
+    let (terms, mut coefficients) =
+        RuntimeModel::fit_pulled(form, &rows, secs.view(), &families, PULL)?
+            .bounded(BOUNDS_SECS.0, BOUNDS_SECS.1)
+            .to_parts();
+    // The first term is the constant.
+    for (column, &group) in groups.iter().enumerate() {
+        coefficients[(column, 0)] += factors[group].0 as f32;
+    }
+    let polynomials = RuntimeModel::from_parts(terms, coefficients.view())?;
+    let slopes = std::iter::once(usual as f32).chain(factors.iter().map(|f| f.1 as f32)).collect();
+    Ok(ScaledModel { polynomials, slopes })
+}
+
+/// Sums for a line of log ratios over log scales, pulled towards zero.
+#[derive(Clone, Default)]
+struct FactorSums {
+    n: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+}
+
+impl FactorSums {
+    fn add(&mut self, x: f64, y: f64) {
+        self.n += 1.0;
+        self.x += x;
+        self.y += y;
+        self.xx += x * x;
+        self.xy += x * y;
+    }
+
+    /// Level and slope.
+    fn line(&self) -> (f64, f64) {
+        let (n, xx) = (self.n + FACTOR_PULL, self.xx + FACTOR_PULL);
+        let determinant = n * xx - self.x * self.x;
+        let level = (xx * self.y - self.x * self.xy) / determinant;
+        (level, (n * self.xy - self.x * self.y) / determinant)
+    }
+}
+
+fn predict(model: &ScaledModel, size: &DatasetSize) -> Result<Vec<f64>, SurrogateError> {
     let mut secs = vec![0.0; N_PIPELINES];
-    for (encoder, model) in models.iter().enumerate() {
-        let predicted = model.predict_secs(&size.for_encoder(encoder))?;
-        with_encoder(encoder).into_iter().zip(predicted).for_each(|(j, t)| secs[j] = t);
+    let (groups, _) = factor_of(&with_encoder(0));
+    let usual = f64::from(model.slopes[0]);
+    let scale = size.log_scale().unwrap_or(usual) - usual;
+    let bend: Vec<f64> =
+        model.slopes[1..].iter().map(|&slope| (f64::from(slope) * scale).exp()).collect();
+    for encoder in 0..N_ENCODERS {
+        let predicted = model.polynomials.predict_secs(&size.for_encoder(encoder))?;
+        for (column, j) in with_encoder(encoder).into_iter().enumerate() {
+            let bent = predicted[column] * bend[groups[column]];
+            secs[j] = bent.clamp(BOUNDS_SECS.0, BOUNDS_SECS.1);
+        }
     }
     Ok(secs)
 }
@@ -152,14 +249,14 @@ fn predict(models: &[RuntimeModel], size: &DatasetSize) -> Result<Vec<f64>, Surr
 /// Log ratios of recorded to predicted seconds; where nothing was recorded, the mean over the dataset's
 /// pipelines of the same type, or else over all of them.
 fn residuals(
-    models: &[RuntimeModel],
+    model: &ScaledModel,
     sizes: &[DatasetSize],
     secs: ArrayView2<f32>,
 ) -> Result<Array2<f32>, SurrogateError> {
     let (kinds, n_kinds) = kinds();
     let mut all = Array2::<f32>::zeros(secs.raw_dim());
     for (i, size) in sizes.iter().enumerate() {
-        let predicted = predict(models, size)?;
+        let predicted = predict(model, size)?;
         let mut sums = vec![(0.0, 0.0); n_kinds + 1];
         let residual = |j: usize| {
             let taken = f64::from(secs[(i, j)]);

@@ -13,6 +13,10 @@ pub struct DatasetSize {
     pub n_encoded: usize,
     /// Classes, where they are known.
     pub n_classes: Option<usize>,
+    /// The largest standard deviation of a numeric column, where it is known: left as they are, columns of
+    /// large numbers keep solvers from converging.
+    #[serde(default)]
+    pub largest_scale: Option<f64>,
 }
 
 impl DatasetSize {
@@ -27,7 +31,13 @@ impl DatasetSize {
             n_features: dataset.columns().len(),
             n_encoded: dataset.columns().iter().map(encoded).sum(),
             n_classes: Some(dataset.labels().n_classes()),
+            largest_scale: Some(dataset.columns().iter().map(scale).fold(0.0, f64::max)),
         }
+    }
+
+    /// The logarithm of the largest scale, a few units in size.
+    pub(super) fn log_scale(&self) -> Option<f64> {
+        self.largest_scale.map(|scale| scale.clamp(1e-3, 1e9).ln() / 3.0)
     }
 
     /// The same with another number of rows: a sample of the dataset.
@@ -44,4 +54,14 @@ impl DatasetSize {
             n_classes: self.n_classes.map(|k| k.max(1) as f64),
         }
     }
+}
+
+/// The standard deviation of a column of numbers; codes are small.
+fn scale(column: &Column) -> f64 {
+    let Column::Numeric(values) = column else { return 1.0 };
+    let known = || values.iter().filter(|v| v.is_finite());
+    let n = known().count().max(1) as f64;
+    let mean = known().sum::<f64>() / n;
+    let variance = known().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+    if variance.is_finite() { variance.sqrt() } else { f64::MAX }
 }

@@ -22,6 +22,7 @@ fn example() -> Surrogate {
             n_features: 3 + i,
             n_encoded: 5 + 2 * i,
             n_classes: Some(1 + i),
+            largest_scale: Some(0.5 * i as f64),
         })
         .collect();
     let secs = errors.mapv(|e| e * 2.0);
@@ -66,7 +67,13 @@ fn bytes_give_the_same_surrogate_back_to_the_digits_that_matter() {
     assert!(apart(a.mean(), b.mean()) < 5e-4 && apart(a.noise(), b.noise()) < 1e-5);
     let factors = (a.factor() - b.factor()).iter().fold(0.0_f32, |most, d| most.max(d.abs()));
     assert!(factors < 2e-3, "{factors}");
-    let size = DatasetSize { n_rows: 250, n_features: 5, n_encoded: 8, n_classes: Some(3) };
+    let size = DatasetSize {
+        n_rows: 250,
+        n_features: 5,
+        n_encoded: 8,
+        n_classes: Some(3),
+        largest_scale: None,
+    };
     let (a, b) = (ours.runtimes().predict_secs(&size), read.runtimes().predict_secs(&size));
     assert!(a.iter().zip(&b).all(|(a, b)| (a / b).ln().abs() < 0.02));
     let (a, b) = (ours.tensor_oboe().unwrap(), read.tensor_oboe().unwrap());
@@ -139,7 +146,13 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
     assert_eq!(surrogate.oboe().map(|e| e.pipelines.len()), Some(183));
     assert_eq!(surrogate.tensor_oboe().map(|e| e.pipelines.len()), Some(N_PIPELINES));
     assert!(surrogate.kernel_oboe().is_some());
-    let size = DatasetSize { n_rows: 1000, n_features: 20, n_encoded: 20, n_classes: Some(2) };
+    let size = DatasetSize {
+        n_rows: 1000,
+        n_features: 20,
+        n_encoded: 20,
+        n_classes: Some(2),
+        largest_scale: None,
+    };
     let secs = surrogate.runtimes().predict_secs(&size);
     assert!(secs.len() == N_PIPELINES && secs.iter().all(|t| t.is_finite() && *t > 0.0));
     let bytes = include_bytes!("../../data/default.surrogate");

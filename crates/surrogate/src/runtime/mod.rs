@@ -109,6 +109,18 @@ impl RuntimeModel {
         secs: ArrayView2<f32>,
         families: &[usize],
     ) -> Result<Self, SurrogateError> {
+        Self::fit_pulled(form, sizes, secs, families, FAMILY_PULL)
+    }
+
+    /// The same with another pull towards the family's coefficients, in observations: a strong one where
+    /// pipelines have few runs each.
+    pub fn fit_pulled(
+        form: RuntimeForm,
+        sizes: &[DatasetSize],
+        secs: ArrayView2<f32>,
+        families: &[usize],
+        pull: f64,
+    ) -> Result<Self, SurrogateError> {
         let (m, n) = secs.dim();
         for (what, wanted, got) in
             [("dataset sizes", m, sizes.len()), ("families of pipelines", n, families.len())]
@@ -138,7 +150,7 @@ impl RuntimeModel {
             })
             .collect();
         let coefficients = if form.is_log() {
-            fit_in_families(&rows, &recorded, families)?
+            fit_in_families(&rows, &recorded, families, pull)?
         } else {
             // The paper's: plain least squares, a ridge of nothing much against singular columns.
             let zero = vec![0.0; terms.len()];
@@ -207,6 +219,7 @@ fn fit_in_families(
     rows: &[Vec<f64>],
     recorded: &[Vec<(usize, f64)>],
     families: &[usize],
+    pull: f64,
 ) -> Result<Vec<Vec<f64>>, SurrogateError> {
     let everything =
         pooled(rows, recorded.iter()).ok_or(SurrogateError::Empty { what: "recorded runtimes" })?;
@@ -220,7 +233,7 @@ fn fit_in_families(
     recorded
         .iter()
         .zip(families)
-        .map(|(runs, &family)| fit_robustly(rows, runs, &means[family], FAMILY_PULL, BEND))
+        .map(|(runs, &family)| fit_robustly(rows, runs, &means[family], pull, BEND))
         .collect()
 }
 
