@@ -78,33 +78,32 @@ impl Model {
     }
 
     /// Leaves out base learners, those of least weight for their bytes first, until the file takes at most
-    /// `limit` bytes.
+    /// `limit` bytes. They are counted before compression, which only makes them fewer: packing a model to
+    /// see its size takes seconds that the end of a search does not have.
     pub(crate) fn shrink_to(&mut self, limit: u64) -> Result<(), AutoMlError> {
         let bytes = |l: &BaseLearner| {
             let of = |m| postcard::experimental::serialized_size(m).unwrap_or(0) as u64;
             l.models.iter().map(of).sum::<u64>().max(1)
         };
-        let sizes: Vec<u64> = self.learners.iter().map(bytes).collect();
-        if sizes.iter().sum::<u64>() <= limit {
-            // Compression makes it smaller still.
-            return Ok(());
-        }
-        loop {
-            let size = self.to_bytes().map_or(u64::MAX, |b| b.len() as u64);
-            if size <= limit {
-                return Ok(());
-            }
-            if self.learners.len() == 1 {
-                return Err(AutoMlError::TooLarge { bytes: size, limit });
-            }
-            let worth = |l: &BaseLearner| l.weight / bytes(l) as f64;
-            let least = (0..self.learners.len())
-                .min_by(|&a, &b| worth(&self.learners[a]).total_cmp(&worth(&self.learners[b])))
+        let mut sizes: Vec<u64> = self.learners.iter().map(bytes).collect();
+        while sizes.iter().sum::<u64>() > limit && sizes.len() > 1 {
+            let worth = |i: usize| self.learners[i].weight / sizes[i] as f64;
+            let least = (0..sizes.len())
+                .min_by(|&a, &b| worth(a).total_cmp(&worth(b)))
                 .expect("there are at least two");
             self.learners.remove(least);
-            let total: f64 = self.learners.iter().map(|l| l.weight).sum();
-            self.learners.iter_mut().for_each(|l| l.weight /= total);
+            sizes.remove(least);
         }
+        let total: f64 = self.learners.iter().map(|l| l.weight).sum();
+        self.learners.iter_mut().for_each(|l| l.weight /= total);
+        if sizes.iter().sum::<u64>() > limit {
+            // One is left; it may still fit when it is packed.
+            let bytes = self.to_bytes().map_or(u64::MAX, |b| b.len() as u64);
+            if bytes > limit {
+                return Err(AutoMlError::TooLarge { bytes, limit });
+            }
+        }
+        Ok(())
     }
 
     /// Whether the parts fit together, so that predicting cannot fail for a reason other than the rows.
