@@ -105,6 +105,10 @@ def kfmc(a, o, passes, beta=0.01, batch=500, n_iter=10, eta=0.5, gamma=1.1):
             vd = eta * vd + grad / tau
             d = d - vd
             e[:, columns] = x
+    # The codes of all columns under the final dictionary, as ours are.
+    c = np.linalg.inv(kernel(d, d, s2).astype(np.float64) + beta * np.eye(r)).astype(np.float32)
+    for start in range(0, n, batch):
+        c @ kernel(d, e[:, start : start + batch], s2)
     return e, passes
 
 

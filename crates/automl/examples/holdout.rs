@@ -1,12 +1,15 @@
 //! Searches on tables of a corpus, measured on rows that were held out, next to a default random forest.
 //!
-//! `holdout CORPUS [--budget SECS] [--methods auto,random] [--tables a,b] [--most-rows N] [--folds N]`
+//! `holdout CORPUS [--budget SECS] [--methods auto,random] [--tables a,b] [--most-rows N] [--folds N]
+//! [--seeds N] [--threads N] [--surrogate FILE] [--spent yes]`
 //! prints one line a table and method, then means.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pitchpipe_automl::offline::corpus::{load, tables};
+use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Method, Progress};
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, PipelineId};
@@ -51,6 +54,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 if let Some(n) = option("--threads") {
                     automl = automl.threads(n.parse()?);
+                }
+                if let Some(file) = option("--surrogate") {
+                    automl = automl.surrogate(Arc::new(Surrogate::read(Path::new(file))?));
                 }
                 let (cpu, mut first) = (cpu_time::ProcessTime::now(), None);
                 let model = automl.fit_with(&train, |progress| {

@@ -210,3 +210,28 @@ fn bad_input_is_a_typed_error() {
     let nan = Recording::new(Array2::from_elem((2, 3), f32::NAN), Array2::ones((2, 3)), 3);
     assert!(matches!(nan.map(|_| ()), Err(SurrogateError::NotFinite { .. })));
 }
+
+#[test]
+fn a_choice_among_some_is_one_of_them() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let actions = Arc::new(families());
+    let posterior = prior(&errors, 3).posterior();
+    let settings = SearchSettings { rule: Rule::Max, ..SearchSettings::default() };
+    let mut search = Search::new(settings, actions.clone(), posterior, &row.all_secs()).unwrap();
+    let is_odd = |action: usize| action % 2 == 1;
+    let mut chosen = Vec::new();
+    while let Some(action) = search.choose_among(f64::INFINITY, 1, &is_odd).unwrap() {
+        assert!(is_odd(action) && !chosen.contains(&action));
+        chosen.push(action);
+        let errors: Vec<(usize, f64)> =
+            actions.members(action).iter().filter_map(|&j| Some((j, row.error(j)?))).collect();
+        search.record(action, &errors).unwrap();
+        // Where all may be chosen, among all is what it was.
+        let of_all = search.choose(f64::INFINITY).unwrap();
+        assert_eq!(search.choose_among(f64::INFINITY, 1, &|_| true).unwrap(), of_all);
+    }
+    assert_eq!(chosen.len(), actions.len() / 2);
+    assert_eq!(search.choose_among(0.0, 1, &|_| true).unwrap(), None, "nothing fits no time");
+}

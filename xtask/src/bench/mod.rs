@@ -24,6 +24,8 @@ pub(crate) struct Options {
 enum What {
     /// Whole runs of the command: time beyond the budget and peak memory, also on very large tables.
     Budget(promises::Options),
+    /// The first model of every table of the corpus: is it there within a second?
+    First(promises::Options),
     /// Ctrl-C at random moments: a model that loads or a message.
     Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
@@ -50,6 +52,7 @@ enum What {
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     match &options.what {
         What::Budget(options) => promises::check(promises::Promise::Budget, options),
+        What::First(options) => promises::check(promises::Promise::First, options),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
         What::Learn(options) => learn::run(options),

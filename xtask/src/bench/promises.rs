@@ -1,4 +1,4 @@
-//! `cargo xtask bench budget` and `bench interrupt`: is what the command promises kept?
+//! `cargo xtask bench budget`, `bench interrupt` and `bench first`: is what the command promises kept?
 
 use std::process::Command;
 
@@ -10,9 +10,10 @@ use crate::tests::run;
 /// How much to check.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How many runs there are in all; those that are recorded are not run again
-    #[arg(long, default_value_t = 12)]
-    runs: usize,
+    /// How many runs there are in all, a dozen by default and every table for `first`; those that are recorded are
+    /// not run again
+    #[arg(long)]
+    runs: Option<usize>,
 
     /// The seed of tables, budgets and moments
     #[arg(long, default_value_t = 0)]
@@ -26,6 +27,8 @@ pub(crate) enum Promise {
     Budget,
     /// A model or a message after Ctrl-C.
     Interrupt,
+    /// A first model within a second on every table.
+    First,
 }
 
 /// Builds the command and checks it from outside, as one process after another.
@@ -34,11 +37,12 @@ pub(crate) fn check(promise: Promise, options: &Options) -> Result<(), String> {
     let script = match promise {
         Promise::Budget => "bench/promises/budget.py",
         Promise::Interrupt => "bench/promises/interrupt.py",
+        Promise::First => "bench/promises/first.py",
     };
-    run(Command::new("python3").current_dir(root()).arg(script).args([
-        "--runs",
-        &options.runs.to_string(),
-        "--seed",
-        &options.seed.to_string(),
-    ]))
+    let mut check = Command::new("python3");
+    check.current_dir(root()).arg(script).args(["--seed", &options.seed.to_string()]);
+    if let Some(runs) = options.runs {
+        check.args(["--runs", &runs.to_string()]);
+    }
+    run(&mut check)
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use pitchpipe_learn::FitError;
-use pitchpipe_table::SchemaError;
+use pitchpipe_table::{SchemaError, WriteError};
 use thiserror::Error;
 
 /// Why a model gave no predictions.
@@ -38,6 +38,9 @@ pub enum ModelFileError {
     /// The file system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// It does not begin as a model file does.
     #[error("is not a pitchpipe model")]
     NotAModel,

@@ -13,9 +13,10 @@
 //! are checked before anything is predicted.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
+use pitchpipe_table::write_atomically;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{BaseLearner, Model, ModelFileError};
@@ -36,7 +37,7 @@ const LEVEL: i32 = 1;
 impl Model {
     /// Writes the model file: beside its place first, so that a file is never half written.
     pub fn write(&self, path: &Path) -> Result<(), ModelFileError> {
-        write_bytes(path, &self.to_bytes()?)
+        Ok(write_atomically(path, &self.to_bytes()?)?)
     }
 
     /// Reads a model file.
@@ -139,21 +140,6 @@ impl Model {
         }
         Ok(())
     }
-}
-
-/// Writes bytes beside their place, then puts them there in one step.
-pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), ModelFileError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = Path::new(&beside);
-    let written = fs::File::create(beside)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(beside, path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(beside);
-    }
-    Ok(written?)
 }
 
 fn checksum(header: &[u8], packed: &[u8]) -> u64 {

@@ -1,4 +1,4 @@
-//! The default policy: families of pipelines by expected improvement per second.
+//! The default policy: families of pipelines by expected improvement per second, of all or of a type in turn.
 //!
 //! A few fast families open, so that there is a model within the first moments; then the search of
 //! `pitchpipe_surrogate::search` over the distinct computations of the table. Predicted runtimes are corrected
@@ -18,12 +18,17 @@ use super::families::actions;
 use super::pace::Pace;
 use super::policies::Setup;
 use super::space::Space;
+use super::turns::Turns;
 
 /// Seconds that a step takes on top of its fits: choosing, reading rows, measuring.
 const OVERHEAD_SECS: f64 = 0.01;
 
 /// The families that open, by a member's name and its preparation: scaled, all columns.
 const OPENING: [&str; 2] = ["gaussian_nb", "decision_tree"];
+
+/// A type of estimator in turn is to come below the second-lowest error it has: a few good ones of each are
+/// enough for an ensemble.
+const PLACE_IN_TURN: usize = 2;
 
 /// What the fold models of one forest take in memory, for each row of the table.
 const FOREST_BYTES_A_ROW: u64 = 2_500;
@@ -34,6 +39,7 @@ pub(crate) struct Auto {
     actions: Arc<Actions>,
     search: Search,
     opening: VecDeque<usize>,
+    turns: Turns,
     pace: Pace,
     /// Predicted seconds of each computation on the present rows, uncorrected.
     predicted: Vec<f64>,
@@ -56,12 +62,14 @@ impl Auto {
         let costs: Vec<Option<f64>> = predicted.iter().map(|&t| Some(t)).collect();
         let search = Search::new(settings, Arc::clone(&actions), posterior, &costs)?;
         let opening = opening(&space, &actions);
+        let turns = Turns::new((0..actions.len()).map(|a| kind(&space, actions.members(a)[0])));
         let n_preparations = PipelineId::all().len() / N_ESTIMATORS;
         Ok(Self {
             space,
             actions,
             search,
             opening,
+            turns,
             pace: Pace::default(),
             predicted,
             preparations: vec![(false, 0); n_preparations],
@@ -87,6 +95,24 @@ impl Auto {
             members.sort_unstable();
         }
         members
+    }
+
+    /// The next action, and whether it was chosen for its type's turn.
+    fn choose(&mut self, left_secs: f64) -> Result<Option<(usize, bool)>, SurrogateError> {
+        if let Some(action) = self.opening.pop_front() {
+            return Ok(Some((action, false)));
+        }
+        let Self { search, turns, .. } = self;
+        if turns.is_in_turn() {
+            for kind in turns.order() {
+                let is_of_kind = |action: usize| turns.kind(action) == kind;
+                let chosen = search.choose_among(left_secs, PLACE_IN_TURN, &is_of_kind)?;
+                if let Some(action) = chosen {
+                    return Ok(Some((action, true)));
+                }
+            }
+        }
+        Ok(search.choose(left_secs)?.map(|action| (action, false)))
     }
 
     fn correct(&mut self) {
@@ -138,11 +164,9 @@ fn opening(space: &Space, actions: &Actions) -> VecDeque<usize> {
 
 impl Policy for Auto {
     fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
-        let action = match self.opening.pop_front() {
-            Some(action) => Some(action),
-            None => self.search.choose(left_secs)?,
-        };
-        let Some(action) = action else { return Ok(None) };
+        let Some((action, is_in_turn)) = self.choose(left_secs)? else { return Ok(None) };
+        let cost_secs = self.search.cost_secs(action).unwrap_or(0.0) + OVERHEAD_SECS;
+        self.turns.spend(action, cost_secs, is_in_turn);
         let members = self.members(action);
         if self.is_side_by_side {
             self.search.start(action)?;
@@ -163,6 +187,7 @@ impl Policy for Auto {
         };
         let (errors, secs) = (at(errors), at(secs));
         self.search.record(step.mark, &errors)?;
+        self.turns.record(step.mark, errors.iter().map(|e| e.1));
         let ran: Vec<usize> = secs.iter().map(|s| s.0).collect();
         let failed: Vec<usize> =
             step.members.iter().filter_map(|&j| place(j)).filter(|j| !ran.contains(j)).collect();

@@ -8,6 +8,7 @@ use pitchpipe_table::{Dataset, Metric};
 
 use super::search::Fit;
 use super::{AutoMlError, Method, Progress};
+use crate::ensemble::Combination;
 use crate::model::{Model, kinds_of};
 use crate::surrogate::Surrogate;
 
@@ -25,6 +26,7 @@ const LEAST_ROWS: usize = 4;
 pub struct AutoMl {
     pub(super) budget: Duration,
     pub(super) method: Method,
+    pub(super) ensemble: Option<Combination>,
     pub(super) metric: Metric,
     pub(super) threads: usize,
     pub(super) memory_limit: Option<u64>,
@@ -43,6 +45,7 @@ impl Default for AutoMl {
         Self {
             budget: DEFAULT_TIME_BUDGET,
             method: Method::default(),
+            ensemble: None,
             metric: Metric::BalancedError,
             threads: 1,
             memory_limit: None,
@@ -72,6 +75,11 @@ impl AutoMl {
     /// How pipelines are chosen.
     pub fn method(self, method: Method) -> Self {
         Self { method, ..self }
+    }
+
+    /// How base learners are combined; by default the paper's systems vote, and others average.
+    pub fn ensemble(self, combination: Combination) -> Self {
+        Self { ensemble: Some(combination), ..self }
     }
 
     /// What to optimise.

@@ -13,6 +13,11 @@ use crate::ensemble::{
 /// How many candidate learners an ensemble is chosen among.
 const LIBRARY: usize = 40;
 
+/// Learners that were validated again are judged with less noise: ensembles of these are chosen with more of the
+/// smooth loss and from larger bags (docs/decisions/0060-online.md).
+const CONFIRMED_SMOOTH_SHARE: f64 = 1.0;
+const CONFIRMED_BAG_SHARE: f64 = 0.7;
+
 /// Bytes that are serialised, compressed and written in a second, at the least.
 const BYTES_A_SECOND: f64 = 60e6;
 
@@ -22,6 +27,7 @@ pub(crate) struct Combiner {
     pub(crate) selection: Selection,
     pub(crate) errors: Option<Errors>,
     judge: Judge,
+    bag_share: f64,
     truth: Labels,
     priors: Vec<f64>,
     metric: Metric,
@@ -50,6 +56,7 @@ impl Combiner {
             selection: Selection::default(),
             errors: None,
             judge: Judge::new(&truth, &priors, metric),
+            bag_share: GreedySettings::default().bag_share,
             truth,
             priors,
             metric,
@@ -64,6 +71,20 @@ impl Combiner {
     /// Takes in a learner.
     pub(crate) fn add(&mut self, learner: Learner) {
         self.is_stale |= self.library.add(learner);
+    }
+
+    /// From here on the learners that were validated again are judged by that, and the others are gone.
+    pub(crate) fn judge_again(&mut self) {
+        self.library.judge_again(&self.truth, &self.priors, self.metric);
+        self.judge = self.judge.clone().with_smooth_share(CONFIRMED_SMOOTH_SHARE);
+        self.bag_share = CONFIRMED_BAG_SHARE;
+        self.is_stale = true;
+    }
+
+    /// Whether there is room for so many times the models there are, in memory and in the file.
+    pub(crate) fn has_room_for(&self, growth: f64) -> bool {
+        let chosen: u64 = self.base_learners().map(|l| l.n_bytes).sum();
+        growth * chosen as f64 <= self.size_limit as f64 && self.library.has_room_for(growth)
     }
 
     /// The ensemble's error by the metric asked for; for a vote by native decisions.
@@ -99,7 +120,8 @@ impl Combiner {
             Combination::Average => {
                 let candidates: Vec<&[f32]> =
                     learners.iter().map(|l| l.probabilities.as_slice()).collect();
-                let settings = GreedySettings { seed: self.seed, ..GreedySettings::default() };
+                let Self { seed, bag_share, .. } = *self;
+                let settings = GreedySettings { seed, bag_share, ..GreedySettings::default() };
                 let is_over = || deadline.is_some_and(|d| Instant::now() >= d);
                 select(&self.judge, &candidates, &settings, &is_over)
             }

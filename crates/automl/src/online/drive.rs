@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pitchpipe_learn::{Evaluation, FitError, Outcome, PipelineId};
+use pitchpipe_learn::{Effort, Evaluation, FitError, Outcome, PipelineId};
 use pitchpipe_surrogate::simulate::{Policy, Step};
 use pitchpipe_table::Metric;
 
 use super::clock::Clock;
 use super::combine::Combiner;
 use super::evaluate::Evaluator;
+use super::families::family_of_estimators;
 use super::library::{Judging, Learner, Library};
 use super::{AutoMlError, Progress, StopReason, TimeSpent};
 use crate::ensemble::Combination;
@@ -29,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) side_by_side: usize,
     /// What a second of work is expected to take on the clock, before any was measured.
     pub(crate) wall_per_cpu: f64,
+    /// Whether the best are to be validated again at the end.
+    pub(crate) confirms: bool,
 }
 
 /// Time kept for putting the model together and writing it, at the least.
@@ -44,17 +47,21 @@ const RERUN: usize = 6;
 /// The loop and what it has found.
 pub(crate) struct Drive<'a> {
     pub(crate) settings: Settings,
-    clock: &'a dyn Clock,
+    pub(super) clock: &'a dyn Clock,
     pub(crate) counts: Counts,
     pub(crate) time_spent: Vec<TimeSpent>,
     pub(crate) combiner: Combiner,
     /// Predicted seconds of all pipelines on the present rows.
     secs: Vec<f64>,
-    wall_per_cpu: f64,
+    pub(super) wall_per_cpu: f64,
     rerun: VecDeque<PipelineId>,
     /// The longest that a choice, and taking in the results of a step, took so far.
     choice_secs: f64,
     taking_secs: f64,
+    /// What another round of confirming would take.
+    pub(super) last_round: Duration,
+    /// The family of each estimator.
+    pub(super) families: Vec<usize>,
 }
 
 /// How many pipelines met what end.
@@ -83,6 +90,8 @@ impl<'a> Drive<'a> {
             rerun: VecDeque::new(),
             choice_secs: 0.0,
             taking_secs: 0.0,
+            last_round: Duration::ZERO,
+            families: family_of_estimators(),
         }
     }
 
@@ -115,7 +124,8 @@ impl<'a> Drive<'a> {
             if self.left().is_zero() {
                 return Ok(Some(StopReason::TimeBudget));
             }
-            if !self.is_repeatable() && self.clock.elapsed() >= until {
+            let is_over = self.clock.elapsed() >= until || self.is_time_to_confirm();
+            if !self.is_repeatable() && is_over {
                 return Ok(None);
             }
             if let Some(id) = self.next_rerun() {
@@ -225,14 +235,19 @@ impl<'a> Drive<'a> {
             let ratio = (wall / cpu).clamp(0.02, 50.0);
             self.wall_per_cpu = 0.7 * self.wall_per_cpu + 0.3 * ratio;
         }
-        self.spend("preparation", effort.preparation_secs);
-        for (name, secs) in effort.estimator_secs {
-            self.spend(name, secs);
-        }
+        self.note_effort(effort);
         // Threads finish in any order; the policy must not see it.
         errors.sort_by_key(|e| e.0);
         secs.sort_by_key(|s| s.0);
         Ok((errors, secs))
+    }
+
+    /// Counts what work was spent on.
+    pub(super) fn note_effort(&mut self, effort: Effort) {
+        self.spend("preparation", effort.preparation_secs);
+        for (name, secs) in effort.estimator_secs {
+            self.spend(name, secs);
+        }
     }
 
     fn take(
@@ -301,7 +316,7 @@ impl<'a> Drive<'a> {
     }
 
     /// What is left for running pipelines.
-    fn left(&self) -> Duration {
+    pub(super) fn left(&self) -> Duration {
         // What a step's last results take to be measured and taken in comes after its deadline.
         let after = self.combiner.expected_secs() + 2.0 * self.taking_secs;
         let reserve = LEAST_RESERVE
@@ -310,7 +325,7 @@ impl<'a> Drive<'a> {
         self.settings.budget.saturating_sub(self.clock.elapsed() + reserve)
     }
 
-    fn budget_secs(&self) -> f64 {
+    pub(super) fn budget_secs(&self) -> f64 {
         self.settings.budget.as_secs_f64()
     }
 
@@ -326,11 +341,11 @@ impl<'a> Drive<'a> {
         Duration::try_from_secs_f64(patience).map_or(left, |patience| patience.min(left))
     }
 
-    fn is_repeatable(&self) -> bool {
+    pub(super) fn is_repeatable(&self) -> bool {
         self.settings.max_evaluations.is_some()
     }
 
-    fn is_cancelled(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.settings.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed))
     }
 

@@ -1,5 +1,6 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
+use pitchpipe_learn::search_space::estimators;
 use pitchpipe_learn::{Evaluation, FitContext, FittedPipeline, PipelineId, Probabilities};
 use pitchpipe_table::{Dataset, Labels, Metric};
 use xxhash_rust::xxh3::Xxh3;
@@ -22,6 +23,8 @@ pub(crate) struct Learner {
     pub(crate) errors: Errors,
     /// On the rows that ensembles are chosen by, row-major.
     pub(crate) probabilities: Vec<f32>,
+    /// The same summed over the times it was validated again, and how many these were.
+    again: (Vec<f32>, usize),
     /// Native decisions on the same rows.
     pub(crate) labels: Vec<u32>,
     pub(crate) models: Vec<FittedPipeline>,
@@ -78,6 +81,7 @@ impl Learner {
             error,
             errors,
             probabilities,
+            again: (Vec::new(), 0),
             labels,
             models,
             secs,
@@ -85,6 +89,38 @@ impl Learner {
             n_bytes,
             print,
         })
+    }
+
+    /// Takes in another validation on other folds; its models, where they were kept, join the others.
+    pub(crate) fn confirm(&mut self, evaluation: Evaluation, judging: &Judging<'_>) {
+        let (Some(all), Judging::OutOfFold { rows }) = (&evaluation.out_of_fold, judging) else {
+            return;
+        };
+        let (sums, n) = &mut self.again;
+        sums.resize(self.probabilities.len(), 0.0);
+        let n_classes = all.probabilities.n_classes();
+        let row_of = |at: usize| rows.as_ref().map_or(at, |rows| rows[at]);
+        for (at, sum) in sums.chunks_mut(n_classes).enumerate() {
+            let p = all.probabilities.row(row_of(at));
+            sum.iter_mut().zip(p).for_each(|(s, &p)| *s += p as f32);
+        }
+        *n += 1;
+        self.n_bytes += bytes_of(&evaluation.models);
+        self.models.extend(evaluation.models);
+    }
+
+    /// Whether it was validated again.
+    fn is_confirmed(&self) -> bool {
+        self.again.1 > 0
+    }
+
+    /// From here on it is judged by the validations it was not chosen by.
+    fn judge_again(&mut self, truth: &Labels, priors: &[f64], metric: Metric) {
+        let (sums, n) = &self.again;
+        self.probabilities = sums.iter().map(|s| s / *n as f32).collect();
+        let mean: Vec<f64> = self.probabilities.iter().map(|&p| f64::from(p)).collect();
+        self.errors = Errors::of(truth, &mean, priors);
+        self.error = self.errors.by(metric);
     }
 
     /// What it is told apart by.
@@ -181,6 +217,9 @@ impl Errors {
     }
 }
 
+/// No more than this many of one type of estimator: an ensemble wants learners that differ.
+const MOST_OF_A_KIND: usize = 8;
+
 /// The best learners, best first; equal computations once.
 #[derive(Default)]
 pub(crate) struct Library {
@@ -220,14 +259,64 @@ impl Library {
             return false;
         }
         learner.n_bytes = bytes_of(&learner.models);
+        let id = learner.id;
         self.learners.insert(at, learner);
+        self.drop_one_too_many(id);
         self.learners.truncate(self.most);
-        let mut total: u64 = self.learners.iter().map(|l| l.n_bytes).sum();
+        let mut total = self.n_bytes();
         while total > self.memory && self.learners.len() > 1 {
             total -= self.learners.pop().map_or(0, |l| l.n_bytes);
         }
-        at < self.learners.len()
+        self.learners.get(at).is_some_and(|l| l.id == id)
     }
+
+    /// Leaves the best of the type that a new learner is of.
+    fn drop_one_too_many(&mut self, new: PipelineId) {
+        let kind = kind_of(new);
+        let mut of_kind =
+            (0..self.learners.len()).filter(|&i| kind_of(self.learners[i].id) == kind);
+        if let Some(worst) = of_kind.nth(MOST_OF_A_KIND) {
+            self.learners.remove(worst);
+        }
+    }
+
+    /// Whether there is memory for so many times the models there are.
+    pub(crate) fn has_room_for(&self, growth: f64) -> bool {
+        growth * self.n_bytes() as f64 <= self.memory as f64
+    }
+
+    fn n_bytes(&self) -> u64 {
+        self.learners.iter().map(|l| l.n_bytes).sum()
+    }
+
+    /// Takes in another validation of a learner.
+    pub(crate) fn confirm(
+        &mut self,
+        id: PipelineId,
+        evaluation: Evaluation,
+        judging: &Judging<'_>,
+    ) {
+        if let Some(learner) = self.learners.iter_mut().find(|l| l.id == id) {
+            learner.confirm(evaluation, judging);
+        }
+    }
+
+    /// How many learners were validated again.
+    pub(crate) fn n_confirmed(&self) -> usize {
+        self.learners.iter().filter(|l| l.is_confirmed()).count()
+    }
+
+    /// Leaves the learners that were validated again, judged by that.
+    pub(crate) fn judge_again(&mut self, truth: &Labels, priors: &[f64], metric: Metric) {
+        self.learners.retain(Learner::is_confirmed);
+        self.learners.iter_mut().for_each(|l| l.judge_again(truth, priors, metric));
+        self.learners.sort_by(|a, b| a.error.total_cmp(&b.error).then(a.id.cmp(&b.id)));
+    }
+}
+
+/// The type of a pipeline's estimator.
+fn kind_of(id: PipelineId) -> &'static str {
+    estimators()[id.positions()[4]].name()
 }
 
 /// Bytes that models take when written, before compression.

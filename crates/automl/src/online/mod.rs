@@ -8,6 +8,7 @@ mod auto;
 mod automl;
 mod clock;
 mod combine;
+mod confirm;
 mod drive;
 mod error;
 mod evaluate;
@@ -24,6 +25,7 @@ mod search;
 mod space;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
 pub use error::AutoMlError;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::impute::Imputer;
@@ -17,7 +18,7 @@ use super::levels::{Level, levels};
 use super::library::Judging;
 use super::policies::{Setup, make};
 use super::space::Space;
-use super::{AutoMl, AutoMlError, Candidate, Progress, Report, StopReason, memory};
+use super::{AutoMl, AutoMlError, Candidate, Method, Progress, Report, StopReason, memory};
 use crate::ensemble::Combination;
 use crate::model::{BaseLearner, Model, kinds_of};
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
@@ -33,6 +34,9 @@ const SMALL_SAMPLE: usize = 2_000;
 
 /// Below this many rows there are more folds than three.
 const FEW_ROWS: usize = 500;
+
+/// Seeds of other folds lie so far apart.
+const OTHER_FOLDS: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// One search.
 pub(super) struct Fit<'a> {
@@ -85,6 +89,7 @@ impl<'a> Fit<'a> {
         let mut earlier: Option<(Combiner, usize)> = None;
         let mut stop = StopReason::TimeBudget;
         let mut n_used = n_rows;
+        let mut n_confirmed = 0;
         for (i, level) in levels.iter().enumerate() {
             let (sample, judging) = self.sample(level);
             if sample.n_rows() < n_rows {
@@ -100,9 +105,14 @@ impl<'a> Fit<'a> {
                 earlier = Some((before, n_used));
             }
             n_used = sample.n_rows();
+            drive.settings.confirms = i + 1 == levels.len() && self.confirms();
             let mut engine = Engine::new(&sample, self.validation());
             let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, tell)?;
             drive.ensemble(tell);
+            let is_cut = matches!(ended, Some(StopReason::Cancelled | StopReason::TimeBudget));
+            if drive.settings.confirms && !is_cut {
+                n_confirmed = self.confirm(&mut drive, &sample, &judging, tell)?;
+            }
             if let Some(ended) = ended
                 && (ended != StopReason::NothingLeft || i + 1 == levels.len())
             {
@@ -112,14 +122,45 @@ impl<'a> Fit<'a> {
         }
         tell(Progress::Assembling { elapsed: self.clock.elapsed() });
         if let Some((before, n_before)) = earlier {
-            if is_better(&before, &drive.combiner) {
+            if n_confirmed == 0 && is_better(&before, &drive.combiner) {
                 free_elsewhere(std::mem::replace(&mut drive.combiner, before));
                 n_used = n_before;
             } else {
                 free_elsewhere(before);
             }
         }
-        self.model(drive, stop, n_used)
+        if self.automl.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {
+            stop = StopReason::Cancelled;
+        }
+        let mut model = self.model(drive, stop, n_used)?;
+        model.report.notes.extend((n_confirmed > 0).then(|| confirmed_note(n_confirmed)));
+        Ok(model)
+    }
+
+    /// Whether the best are validated again: by the default policy, where learners are judged out of fold.
+    fn confirms(&self) -> bool {
+        let is_ours = self.automl.method == Method::Auto;
+        is_ours && self.combination() == Combination::Average && self.automl.validation.is_none()
+    }
+
+    /// Validates the best again on other folds, as often as the time allows; gives the number of times.
+    fn confirm(
+        &self,
+        drive: &mut Drive<'_>,
+        sample: &Dataset,
+        judging: &Judging<'_>,
+        tell: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<usize, AutoMlError> {
+        for round in 1..=drive.n_rounds() {
+            let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
+            let keep_models = drive.keeps_models(round);
+            let mut engine =
+                Engine::new(sample, Validation { seed, keep_models, ..self.validation() });
+            if !drive.confirm(&mut engine, judging, tell)? {
+                return Ok(round - 1);
+            }
+        }
+        Ok(drive.n_rounds())
     }
 
     /// The rows to search with, and when. A repeatable run uses one sample, as the clock may not decide.
@@ -129,7 +170,7 @@ impl<'a> Fit<'a> {
         let is_repeatable = self.automl.max_evaluations.is_some();
         let begun = if is_repeatable { Duration::ZERO } else { self.clock.elapsed() };
         let all = levels(n_rows, begun, budget, typical);
-        if is_repeatable || self.automl.method != super::Method::Auto {
+        if is_repeatable || self.automl.method != Method::Auto {
             return vec![Level { until: budget, ..all[0] }];
         }
         all
@@ -158,18 +199,25 @@ impl<'a> Fit<'a> {
         secs
     }
 
+    /// How base learners are combined: the paper's systems vote, unless told otherwise.
+    fn combination(&self) -> Combination {
+        let usual =
+            if self.automl.method.is_of_paper() { Combination::Vote } else { Combination::Average };
+        self.automl.ensemble.unwrap_or(usual)
+    }
+
     fn settings(&self, kind: ErrorKind) -> Settings {
-        let AutoMl { budget, method, metric, threads, max_evaluations, .. } = *self.automl;
-        let is_vote = method.is_of_paper();
+        let AutoMl { budget, metric, threads, max_evaluations, .. } = *self.automl;
         Settings {
             budget,
             metric,
-            combination: if is_vote { Combination::Vote } else { Combination::Average },
+            combination: self.combination(),
             feeds_native: kind == ErrorKind::Native,
             max_evaluations,
             cancel: self.automl.cancel.clone(),
             side_by_side: if max_evaluations.is_some() { 1 } else { threads.max(1) },
             wall_per_cpu: 1.0 / threads.clamp(1, self.n_folds) as f64,
+            confirms: false,
         }
     }
 
@@ -213,9 +261,8 @@ impl<'a> Fit<'a> {
             Some((sample, Judging::OutOfFold { rows: None })) => sample.labels().clone(),
             Some((sample, Judging::OutOfFold { rows: Some(rows) })) => sample.labels().select(rows),
         };
-        let AutoMl { metric, method, seed, model_size_limit, .. } = *self.automl;
-        let combination =
-            if method.is_of_paper() { Combination::Vote } else { Combination::Average };
+        let AutoMl { metric, seed, model_size_limit, .. } = *self.automl;
+        let combination = self.combination();
         let priors = self.dataset.labels().priors();
         let memory = (self.memory_limit / LIBRARY_SHARE).max(1);
         Combiner::new(truth, priors, metric, combination, seed, memory, model_size_limit)
@@ -298,6 +345,15 @@ impl<'a> Fit<'a> {
         model.shrink_to(self.automl.model_size_limit)?;
         Ok(model)
     }
+}
+
+fn confirmed_note(n_times: usize) -> String {
+    let times = match n_times {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        n => format!("{n} times"),
+    };
+    format!("scores are of validating the best pipelines again, {times}, on other folds")
 }
 
 /// Whether the ensemble of an earlier level is to be preferred.

@@ -121,6 +121,7 @@ fn settings(combination: Combination, budget_secs: f64) -> Settings {
         cancel: None,
         side_by_side: 1,
         wall_per_cpu: 1.0,
+        confirms: false,
     }
 }
 
@@ -325,4 +326,79 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
         script.ran
     };
     assert_eq!(run(|_| 0.01), run(|j| 0.02 + j as f64 * 0.005));
+}
+
+/// A search that stops in time for the best to be confirmed, on a clock that pipelines alone move.
+fn searched<'a>(clock: &'a Arc<ScriptedClock>, n_wrong: fn(usize) -> usize) -> (Drive<'a>, Script) {
+    let average = Combination::Average;
+    let settings = Settings { confirms: true, ..settings(average, 100.0) };
+    let mut drive = Drive::new(settings, &**clock, combiner(average));
+    let script = Script { clock: Arc::clone(clock), n_wrong, secs: |_| 1.0, ran: Vec::new() };
+    drive.begin_level(vec![1.0; 23_424], combiner(average));
+    (drive, script)
+}
+
+#[test]
+fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
+    let clock = Arc::new(ScriptedClock::default());
+    let (mut drive, mut lucky) = searched(&clock, |j| if j == 50 { 0 } else { 5 + j % 20 });
+    let judging = Judging::OutOfFold { rows: None };
+    let mut policy = Fixed((0..90).map(|i| i * 10).collect());
+    let until = Duration::from_secs(100);
+    let ended = drive.run(&mut policy, &mut lucky, &judging, until, &mut |_| {}).expect("a run");
+    assert_eq!(ended, None, "there is time left, for confirming");
+    assert_eq!(clock.elapsed(), Duration::from_secs(50));
+    drive.ensemble(&mut |_| {});
+    assert_eq!(drive.combiner.library.learners()[0].id.index(), 50);
+
+    let (_, mut sober) = searched(&clock, |j| if j == 50 { 24 } else { 5 + j % 20 });
+    assert!(drive.confirm(&mut sober, &judging, &mut |_| {}).expect("a round"));
+    let learners = drive.combiner.library.learners();
+    assert_eq!(learners.last().map(|l| l.id.index()), Some(50), "its luck is gone");
+    let n = learners.len();
+    assert_eq!(sober.ran.len(), n, "those that were not run again are gone");
+    assert!(n >= 10, "{n}");
+    assert!(drive.combiner.selection.weights.iter().all(|w| w.0 != 50));
+    // Rounds go on as long as another one fits.
+    while drive.confirm(&mut sober, &judging, &mut |_| {}).expect("a round") {}
+    assert!(clock.elapsed() <= Duration::from_secs(100), "{:?}", clock.elapsed());
+}
+
+#[test]
+fn too_few_are_not_confirmed() {
+    let clock = Arc::new(ScriptedClock::default());
+    let (mut drive, mut script) = searched(&clock, |j| 5 + j % 20);
+    script.secs = |_| 9.0;
+    let judging = Judging::OutOfFold { rows: None };
+    let mut policy = Fixed((0..90).map(|i| i * 10).collect());
+    let until = Duration::from_secs(100);
+    drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a run");
+    assert!(clock.elapsed() > Duration::from_secs(80), "the search goes on to the end");
+    let before = script.ran.len();
+    assert!(!drive.confirm(&mut script, &judging, &mut |_| {}).expect("no round"));
+    assert_eq!(script.ran.len(), before);
+}
+
+#[test]
+fn a_library_has_eight_of_a_kind_whatever_order_they_came_in() {
+    let clock = Arc::new(ScriptedClock::default());
+    let kept = |order: Vec<usize>| {
+        let (mut drive, mut script) = searched(&clock, |j| 5 + hashed(j) % 40);
+        drive.settings.confirms = false;
+        script.secs = |_| 1e-3;
+        let judging = Judging::OutOfFold { rows: None };
+        let until = Duration::from_secs(1 << 30);
+        drive.settings.budget = until;
+        drive.run(&mut Fixed(order), &mut script, &judging, until, &mut |_| {}).expect("a run");
+        let learners = drive.combiner.library.learners();
+        learners.iter().map(|l| l.id.index()).collect::<Vec<usize>>()
+    };
+    let forwards = kept((0..183).collect());
+    assert_eq!(forwards, kept((0..183).rev().collect()));
+    assert_eq!(forwards.len(), 40);
+    let name = |j: usize| PipelineId::new(j).expect("a pipeline").pipeline().estimator.name();
+    for &j in &forwards {
+        let n_alike = forwards.iter().filter(|&&other| name(other) == name(j)).count();
+        assert!(n_alike <= 8, "{n_alike} of {}", name(j));
+    }
 }

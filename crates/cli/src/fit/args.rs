@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use pitchpipe_automl::Method;
+use pitchpipe_automl::{Combination, Method};
+
 use pitchpipe_table::Metric;
 
 use crate::table_args::TableArgs;
@@ -46,6 +47,11 @@ pub(crate) struct FitArgs {
     /// How pipelines are chosen
     #[arg(long, default_value = "auto", value_parser = method())]
     pub(crate) method: Method,
+
+    /// How base learners are combined: weighted means of probabilities, or the paper's vote of the five best. By default
+    /// the paper's methods (oboe, tensor-oboe, kernel-oboe) vote and the others average
+    #[arg(long, value_name = "WAY", value_parser = ensemble())]
+    pub(crate) ensemble: Option<Combination>,
 
     /// What the model is to be good at
     #[arg(long, default_value = "balanced-error", value_parser = metric())]
@@ -88,6 +94,13 @@ fn method() -> impl TypedValueParser<Value = Method> {
     let names = Method::ALL.map(Method::name);
     PossibleValuesParser::new(names)
         .map(|name| name.parse().expect("the possible values are names of methods"))
+}
+
+fn ensemble() -> impl TypedValueParser<Value = Combination> {
+    PossibleValuesParser::new(["average", "vote"]).map(|name| match name.as_str() {
+        "vote" => Combination::Vote,
+        _ => Combination::Average,
+    })
 }
 
 /// Metrics as flags are spelt, with hyphens; with underscores, as elsewhere, they work too.

@@ -46,6 +46,9 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
         .seed(args.seed)
         .started_at(started)
         .cancel(interrupt.flag());
+    if let Some(combination) = args.ensemble {
+        search = search.ensemble(combination);
+    }
     if let Some(bytes) = args.memory {
         search = search.memory_limit(bytes);
     }

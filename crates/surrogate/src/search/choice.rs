@@ -60,6 +60,9 @@ impl Default for SearchSettings {
 /// A decision looks closely at no more families than this, in the order of an upper bound.
 const MOST_JOINT: usize = 128;
 
+/// The same for a decision among some families only.
+const MOST_JOINT_AMONG: usize = 16;
+
 /// How many errors an ensemble is made of, for [`Rule::JointFifth`].
 const ENSEMBLE: usize = 5;
 
@@ -71,6 +74,8 @@ pub struct Search {
     /// Seconds of each pipeline, NaN where it cannot be run.
     secs: Vec<f64>,
     seen: Vec<bool>,
+    /// Scaled errors seen, NaN where there is none.
+    errors: Vec<f64>,
     open: Vec<bool>,
     /// Lowest scaled errors seen, ascending, at most [`ENSEMBLE`].
     lowest: Vec<f64>,
@@ -114,6 +119,7 @@ impl Search {
             actions,
             secs: secs.iter().map(|s| s.unwrap_or(f64::NAN)).collect(),
             seen: vec![false; n],
+            errors: vec![f64::NAN; n],
             lowest: Vec::new(),
             draws: Draws::new(),
             values: vec![0.0; n],
@@ -194,6 +200,43 @@ impl Search {
     /// The action to run next within `left_secs`, or `None` where nothing fits.
     pub fn choose(&mut self, left_secs: f64) -> Result<Option<usize>, SurrogateError> {
         let best = self.best();
+        self.choose_below(left_secs, best, &|_| true, MOST_JOINT)
+    }
+
+    /// The same among the actions that `admits` alone, valued by how far they come below the error that is
+    /// `place`-lowest of those they have revealed.
+    pub fn choose_among(
+        &mut self,
+        left_secs: f64,
+        place: usize,
+        admits: &dyn Fn(usize) -> bool,
+    ) -> Result<Option<usize>, SurrogateError> {
+        let fits = |action: usize| self.open[action] && self.costs[action] <= left_secs;
+        if !(0..self.actions.len()).any(|action| admits(action) && fits(action)) {
+            return Ok(None);
+        }
+        let (mut seen, mut expected) = (Vec::new(), f64::INFINITY);
+        for action in (0..self.actions.len()).filter(|&action| admits(action)) {
+            for &j in self.actions.members(action) {
+                if !self.errors[j].is_nan() {
+                    seen.push(self.errors[j]);
+                } else if !self.secs[j].is_nan() {
+                    expected = self.posterior.mean()[j].min(expected);
+                }
+            }
+        }
+        seen.sort_unstable_by(f64::total_cmp);
+        let best = seen.get(place.max(1) - 1).or(seen.last()).copied().unwrap_or(expected);
+        self.choose_below(left_secs, best, admits, MOST_JOINT_AMONG)
+    }
+
+    fn choose_below(
+        &mut self,
+        left_secs: f64,
+        best: f64,
+        admits: &dyn Fn(usize) -> bool,
+        most_joint: usize,
+    ) -> Result<Option<usize>, SurrogateError> {
         match self.settings.rule {
             Rule::Thompson => self.draw_values(best)?,
             _ => self.value_pipelines(best),
@@ -205,9 +248,9 @@ impl Search {
                 }
             },
         );
-        let candidates = self.candidates(left_secs);
+        let candidates = self.candidates(left_secs, admits);
         Ok(match self.settings.rule {
-            Rule::Joint | Rule::JointFifth => self.choose_jointly(candidates, best),
+            Rule::Joint | Rule::JointFifth => self.choose_jointly(candidates, best, most_joint),
             _ => argmax(candidates.iter().map(|c| (c.action, c.value / c.cost))),
         })
     }
@@ -260,14 +303,14 @@ impl Search {
     }
 
     /// Every open action that fits, with its value (largest or summed) and its weighed cost.
-    fn candidates(&self, left_secs: f64) -> Vec<Candidate> {
+    fn candidates(&self, left_secs: f64, admits: &dyn Fn(usize) -> bool) -> Vec<Candidate> {
         let summed = !matches!(self.settings.rule, Rule::Max | Rule::Thompson);
         let share = self.settings.least_share;
         let least = if share > 0.0 && left_secs.is_finite() { share * left_secs } else { 0.0 };
         let mut candidates = Vec::with_capacity(self.actions.len());
         for action in 0..self.actions.len() {
             // Also false where nothing is left of it and the cost is NaN.
-            if !(self.open[action] && self.costs[action] <= left_secs) {
+            if !(self.open[action] && self.costs[action] <= left_secs && admits(action)) {
                 continue;
             }
             let members = self.actions.members(action);
@@ -286,14 +329,19 @@ impl Search {
 
     /// Joint values are dear: take candidates in the order of their upper bound, the sum, and stop when
     /// the bound falls below the best value found.
-    fn choose_jointly(&self, mut candidates: Vec<Candidate>, best: f64) -> Option<usize> {
+    fn choose_jointly(
+        &self,
+        mut candidates: Vec<Candidate>,
+        best: f64,
+        most: usize,
+    ) -> Option<usize> {
         let bound = |c: &Candidate| c.value / c.cost;
         let by_bound = |a: &Candidate, b: &Candidate| {
             bound(b).total_cmp(&bound(a)).then(a.action.cmp(&b.action))
         };
-        if candidates.len() > MOST_JOINT {
-            candidates.select_nth_unstable_by(MOST_JOINT - 1, by_bound);
-            candidates.truncate(MOST_JOINT);
+        if candidates.len() > most {
+            candidates.select_nth_unstable_by(most - 1, by_bound);
+            candidates.truncate(most);
         }
         candidates.sort_unstable_by(by_bound);
         let posterior = self.expecting.as_ref().unwrap_or(&self.posterior);
@@ -334,7 +382,8 @@ impl Search {
         self.posterior.observe(&pipelines, &values)?;
         for &(j, error) in errors {
             self.seen[j] = true;
-            self.lowest.push(self.posterior.scale().of(error));
+            self.errors[j] = self.posterior.scale().of(error);
+            self.lowest.push(self.errors[j]);
         }
         self.lowest.sort_unstable_by(f64::total_cmp);
         self.lowest.truncate(ENSEMBLE);

@@ -138,7 +138,7 @@ impl Job<'_> {
         let mut fit = Command::new(program);
         fit.arg("fit").arg(&self.split.train).args(["--target", TARGET]);
         fit.arg("--time-budget").arg(format!("{budget}s"));
-        fit.args(["--method", self.run.system.name(), "--threads", "1"]);
+        fit.args(self.run.system.arguments()).args(["--threads", "1"]);
         fit.arg("--seed").arg(self.run.seed.to_string());
         fit.arg("--out").arg(&model).arg("--quiet");
         let ended = self.start(&fit, self.limit(), "fit")?;

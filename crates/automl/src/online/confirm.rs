@@ -1,0 +1,120 @@
+//! Confirmation: the best candidates are validated again on other folds, and judged by that.
+//!
+//! The best of hundreds owe part of their place to luck with the folds they were chosen by, the more so the
+//! fewer rows there are. Folds they were not chosen by know nothing of that luck; and the models fitted
+//! there join the bag (docs/decisions/0060-online.md).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use pitchpipe_learn::search_space::N_ESTIMATORS;
+use pitchpipe_learn::{Outcome, PipelineId};
+
+use super::drive::Drive;
+use super::evaluate::Evaluator;
+use super::library::Judging;
+use super::{AutoMlError, Progress};
+
+/// How many rounds there are at most, how many time is kept for, and of how many the models are kept.
+const MOST_ROUNDS: usize = 8;
+const PLANNED_ROUNDS: usize = 4;
+const ROUNDS_WITH_MODELS: usize = 2;
+
+/// Fewer candidates than this are not worth a choice.
+const LEAST: usize = 10;
+
+/// What one round may take of the budget, and all of them.
+const ROUND_SHARE: f64 = 0.2;
+const WHOLE_SHARE: f64 = 0.5;
+
+/// What a further member of a family costs, of its own time.
+const MEMBER_SHARE: f64 = 0.1;
+
+/// The share of the budget that writing the models may take.
+const WRITING_SHARE: f64 = 0.06;
+
+impl Drive<'_> {
+    /// How many rounds there are to be at most.
+    pub(crate) fn n_rounds(&self) -> usize {
+        let n_learners = self.combiner.library.learners().len();
+        match self.settings.max_evaluations {
+            // As many evaluations again as were asked for, at most: the clock may not decide.
+            Some(n) => (n / n_learners.max(1)).min(PLANNED_ROUNDS),
+            None => MOST_ROUNDS,
+        }
+    }
+
+    /// Whether it is time to confirm the best, as the rest of the budget will be needed for that.
+    pub(crate) fn is_time_to_confirm(&self) -> bool {
+        if !self.settings.confirms || self.is_repeatable() {
+            return false;
+        }
+        let (candidates, secs) = self.to_confirm();
+        let whole = (PLANNED_ROUNDS as f64 * secs).min(WHOLE_SHARE * self.budget_secs());
+        candidates.len() >= LEAST && self.left().as_secs_f64() <= whole
+    }
+
+    /// The candidates of a round, the best that fit its share of the time, and the seconds it takes.
+    fn to_confirm(&self) -> (Vec<PipelineId>, f64) {
+        let most = ROUND_SHARE * self.budget_secs();
+        let (mut ids, mut total) = (Vec::new(), 0.0);
+        // What one fit reveals costs its slowest member, and a little for each other.
+        let mut families: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for learner in self.combiner.library.learners() {
+            let preparation = learner.id.index() / N_ESTIMATORS;
+            let family = (preparation, self.families[learner.id.positions()[4]]);
+            let secs = learner.secs * self.wall_per_cpu;
+            let slowest = families.get(&family).copied().unwrap_or(0.0);
+            let more = (secs - slowest).max(0.0) + MEMBER_SHARE * secs.min(slowest);
+            if self.is_repeatable() || total + more <= most {
+                families.insert(family, slowest.max(secs));
+                ids.push(learner.id);
+                total += more;
+            }
+        }
+        (ids, total)
+    }
+
+    /// Whether the models of a round can be kept: in memory, in the file, and in the time to write it.
+    pub(crate) fn keeps_models(&self, round: usize) -> bool {
+        let growth = (round + 1) as f64 / round as f64;
+        let writing = self.combiner.write_time().as_secs_f64() * growth;
+        round <= ROUNDS_WITH_MODELS
+            && self.combiner.has_room_for(growth)
+            && (self.is_repeatable() || writing <= WRITING_SHARE * self.budget_secs())
+    }
+
+    /// Validates the best once more. Tells whether that was done, in time and for enough of
+    /// them to choose by.
+    pub(crate) fn confirm(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        judging: &Judging<'_>,
+        tell: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<bool, AutoMlError> {
+        let (ids, _) = self.to_confirm();
+        let left = self.left().saturating_sub(self.combiner.write_time());
+        let is_late = !self.is_repeatable() && left < self.last_round;
+        if ids.len() < LEAST.min(self.combiner.library.learners().len()) || is_late {
+            return Ok(false);
+        }
+        let what = format!("confirming the best {}", ids.len());
+        tell(Progress::Started { what, n_pipelines: ids.len() });
+        let started = self.clock.elapsed();
+        let deadline = self.clock.instant(started + left);
+        let effort = evaluator.evaluate(&ids, deadline, &mut |id, outcome| {
+            if let Outcome::Finished(evaluation) = outcome {
+                self.combiner.library.confirm(id, *evaluation, judging);
+            }
+        })?;
+        self.note_effort(effort);
+        let is_enough = self.combiner.library.n_confirmed() >= LEAST.min(ids.len());
+        if is_enough {
+            self.combiner.judge_again();
+            self.ensemble(tell);
+        }
+        let took = self.clock.elapsed().saturating_sub(started);
+        self.last_round = took + took / 10 + Duration::from_millis(5);
+        Ok(is_enough && !self.is_cancelled())
+    }
+}

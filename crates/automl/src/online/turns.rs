@@ -1,0 +1,116 @@
+//! Whose turn it is: half of the time goes where most is to be gained, half to each type of estimator in turn.
+//!
+//! An ensemble wants good learners that differ. The gain alone is blind to that, and fills the time with
+//! the settings of whatever type is ahead (docs/decisions/0060-online.md).
+
+/// The share of the time that goes to types of estimators in turn.
+const SHARE_IN_TURN: f64 = 0.5;
+
+/// A type whose lowest error is higher than the lowest of all by this share of it, and a little, gets
+/// less time by a factor of e.
+const BEHIND: f64 = 0.25;
+const BEHIND_LEAST: f64 = 0.005;
+
+/// The time that types of estimators have had.
+pub(crate) struct Turns {
+    /// The type of each action.
+    kinds: Vec<usize>,
+    spent_secs: Vec<f64>,
+    /// The lowest error of each type; infinite before there is one.
+    lowest: Vec<f64>,
+    in_turn_secs: f64,
+    free_secs: f64,
+}
+
+impl Turns {
+    /// Turns of actions whose types have these names.
+    pub(crate) fn new(names: impl Iterator<Item = &'static str>) -> Self {
+        let mut all: Vec<&'static str> = Vec::new();
+        let number = |name| {
+            all.iter().position(|n| *n == name).unwrap_or_else(|| {
+                all.push(name);
+                all.len() - 1
+            })
+        };
+        let kinds: Vec<usize> = names.map(number).collect();
+        let n = all.len();
+        let (spent_secs, lowest) = (vec![0.0; n], vec![f64::INFINITY; n]);
+        Self { kinds, spent_secs, lowest, in_turn_secs: 0.0, free_secs: 0.0 }
+    }
+
+    /// The type of an action.
+    pub(crate) fn kind(&self, action: usize) -> usize {
+        self.kinds[action]
+    }
+
+    /// Whether the next step goes to a type in turn.
+    pub(crate) fn is_in_turn(&self) -> bool {
+        self.in_turn_secs * (1.0 - SHARE_IN_TURN) < self.free_secs * SHARE_IN_TURN
+    }
+
+    /// The types, the one that is furthest from its due first.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        let lowest = self.lowest.iter().copied().fold(f64::INFINITY, f64::min);
+        let had = |kind: usize| {
+            let behind = (self.lowest[kind] - lowest) / (BEHIND * lowest + BEHIND_LEAST);
+            let factor = if self.lowest[kind].is_finite() { behind.exp() } else { 1.0 };
+            self.spent_secs[kind] * factor
+        };
+        let mut order: Vec<(f64, usize)> = (0..self.lowest.len()).map(|k| (had(k), k)).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        order.into_iter().map(|(_, kind)| kind).collect()
+    }
+
+    /// A step of so many seconds begins.
+    pub(crate) fn spend(&mut self, action: usize, secs: f64, is_in_turn: bool) {
+        self.spent_secs[self.kinds[action]] += secs;
+        if is_in_turn {
+            self.in_turn_secs += secs;
+        } else {
+            self.free_secs += secs;
+        }
+    }
+
+    /// An action has revealed these errors.
+    pub(crate) fn record(&mut self, action: usize, errors: impl Iterator<Item = f64>) {
+        let lowest = &mut self.lowest[self.kinds[action]];
+        *lowest = errors.fold(*lowest, f64::min);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turns() -> Turns {
+        Turns::new(["trees", "lines", "trees", "neighbours"].into_iter())
+    }
+
+    #[test]
+    fn time_is_shared_between_gain_and_turns() {
+        let mut turns = turns();
+        assert!(!turns.is_in_turn());
+        turns.spend(0, 1.0, false);
+        assert!(turns.is_in_turn());
+        turns.spend(1, 1.0, true);
+        assert!(!turns.is_in_turn());
+    }
+
+    #[test]
+    fn the_type_that_had_least_comes_first() {
+        let mut turns = turns();
+        turns.spend(0, 1.0, false);
+        turns.spend(1, 0.5, true);
+        assert_eq!(turns.order(), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_type_that_is_far_behind_waits() {
+        let mut turns = turns();
+        for (action, secs, error) in [(0, 1.0, 0.1), (1, 0.5, 0.3), (3, 0.9, 0.11)] {
+            turns.spend(action, secs, true);
+            turns.record(action, [error].into_iter());
+        }
+        assert_eq!(turns.order(), [0, 2, 1]);
+    }
+}
