@@ -104,8 +104,8 @@ impl Auto {
         }
         let Self { search, turns, .. } = self;
         if turns.is_in_turn() {
-            for kind in turns.order() {
-                let is_of_kind = |action: usize| turns.kind(action) == kind;
+            for kind in turns.order(&search.promises(turns.kinds())) {
+                let is_of_kind = |action: usize| turns.kinds()[action] == kind;
                 let chosen = search.choose_among(left_secs, PLACE_IN_TURN, &is_of_kind)?;
                 if let Some(action) = chosen {
                     return Ok(Some((action, true)));
@@ -187,7 +187,6 @@ impl Policy for Auto {
         };
         let (errors, secs) = (at(errors), at(secs));
         self.search.record(step.mark, &errors)?;
-        self.turns.record(step.mark, errors.iter().map(|e| e.1));
         let ran: Vec<usize> = secs.iter().map(|s| s.0).collect();
         let failed: Vec<usize> =
             step.members.iter().filter_map(|&j| place(j)).filter(|j| !ran.contains(j)).collect();

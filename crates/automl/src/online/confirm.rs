@@ -20,11 +20,14 @@ const MOST_ROUNDS: usize = 8;
 const PLANNED_ROUNDS: usize = 4;
 const ROUNDS_WITH_MODELS: usize = 2;
 
-/// Fewer candidates than this are not worth a choice.
-const LEAST: usize = 10;
+/// With more rows than this there is little luck, and the time is better spent on searching.
+pub(crate) const MOST_ROWS: usize = 4_000;
+
+/// Fewer candidates than this are too few to choose among, unless there are no more.
+const LEAST: usize = 24;
 
 /// What one round may take of the budget, and all of them.
-const ROUND_SHARE: f64 = 0.2;
+const ROUND_SHARE: f64 = 0.13;
 const WHOLE_SHARE: f64 = 0.5;
 
 /// What a further member of a family costs, of its own time.
@@ -51,7 +54,7 @@ impl Drive<'_> {
         }
         let (candidates, secs) = self.to_confirm();
         let whole = (PLANNED_ROUNDS as f64 * secs).min(WHOLE_SHARE * self.budget_secs());
-        candidates.len() >= LEAST && self.left().as_secs_f64() <= whole
+        self.is_enough(candidates.len()) && self.left().as_secs_f64() <= whole
     }
 
     /// The candidates of a round, the best that fit its share of the time, and the seconds it takes.
@@ -75,6 +78,10 @@ impl Drive<'_> {
         (ids, total)
     }
 
+    fn is_enough(&self, n_candidates: usize) -> bool {
+        n_candidates >= LEAST.min(self.combiner.library.learners().len().max(2))
+    }
+
     /// Whether the models of a round can be kept: in memory, in the file, and in the time to write it.
     pub(crate) fn keeps_models(&self, round: usize) -> bool {
         let growth = (round + 1) as f64 / round as f64;
@@ -84,18 +91,20 @@ impl Drive<'_> {
             && (self.is_repeatable() || writing <= WRITING_SHARE * self.budget_secs())
     }
 
-    /// Validates the best once more. Tells whether that was done, in time and for enough of
+    /// Validates the best once more, and keeps the models of it or not, as the evaluator does. Tells whether that was done, in time and for enough of
     /// them to choose by.
     pub(crate) fn confirm(
         &mut self,
         evaluator: &mut dyn Evaluator,
+        keeps_models: bool,
         judging: &Judging<'_>,
         tell: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<bool, AutoMlError> {
         let (ids, _) = self.to_confirm();
-        let left = self.left().saturating_sub(self.combiner.write_time());
+        let more_writing = if keeps_models { self.combiner.write_time() } else { Duration::ZERO };
+        let left = self.left().saturating_sub(more_writing);
         let is_late = !self.is_repeatable() && left < self.last_round;
-        if ids.len() < LEAST.min(self.combiner.library.learners().len()) || is_late {
+        if !self.is_enough(ids.len()) || is_late {
             return Ok(false);
         }
         let what = format!("confirming the best {}", ids.len());
@@ -108,7 +117,7 @@ impl Drive<'_> {
             }
         })?;
         self.note_effort(effort);
-        let is_enough = self.combiner.library.n_confirmed() >= LEAST.min(ids.len());
+        let is_enough = self.is_enough(self.combiner.library.n_confirmed());
         if is_enough {
             self.combiner.judge_again();
             self.ensemble(tell);

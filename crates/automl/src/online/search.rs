@@ -18,7 +18,9 @@ use super::levels::{Level, levels};
 use super::library::Judging;
 use super::policies::{Setup, make};
 use super::space::Space;
-use super::{AutoMl, AutoMlError, Candidate, Method, Progress, Report, StopReason, memory};
+use super::{
+    AutoMl, AutoMlError, Candidate, Method, Progress, Report, StopReason, confirm, memory,
+};
 use crate::ensemble::Combination;
 use crate::model::{BaseLearner, Model, kinds_of};
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
@@ -105,7 +107,8 @@ impl<'a> Fit<'a> {
                 earlier = Some((before, n_used));
             }
             n_used = sample.n_rows();
-            drive.settings.confirms = i + 1 == levels.len() && self.confirms();
+            let is_small = sample.n_rows() <= confirm::MOST_ROWS;
+            drive.settings.confirms = i + 1 == levels.len() && is_small && self.confirms();
             let mut engine = Engine::new(&sample, self.validation());
             let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, tell)?;
             drive.ensemble(tell);
@@ -156,7 +159,7 @@ impl<'a> Fit<'a> {
             let keep_models = drive.keeps_models(round);
             let mut engine =
                 Engine::new(sample, Validation { seed, keep_models, ..self.validation() });
-            if !drive.confirm(&mut engine, judging, tell)? {
+            if !drive.confirm(&mut engine, keep_models, judging, tell)? {
                 return Ok(round - 1);
             }
         }

@@ -341,26 +341,27 @@ fn searched<'a>(clock: &'a Arc<ScriptedClock>, n_wrong: fn(usize) -> usize) -> (
 #[test]
 fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
     let clock = Arc::new(ScriptedClock::default());
-    let (mut drive, mut lucky) = searched(&clock, |j| if j == 50 { 0 } else { 5 + j % 20 });
+    let (mut drive, mut lucky) = searched(&clock, |j| if j == 51 { 0 } else { 5 + j % 20 });
     let judging = Judging::OutOfFold { rows: None };
-    let mut policy = Fixed((0..90).map(|i| i * 10).collect());
+    lucky.secs = |_| 0.25;
+    let mut policy = Fixed((0..400).map(|i| i * 3).collect());
     let until = Duration::from_secs(100);
     let ended = drive.run(&mut policy, &mut lucky, &judging, until, &mut |_| {}).expect("a run");
     assert_eq!(ended, None, "there is time left, for confirming");
-    assert_eq!(clock.elapsed(), Duration::from_secs(50));
+    assert!(clock.elapsed() >= Duration::from_secs(50), "{:?}", clock.elapsed());
     drive.ensemble(&mut |_| {});
-    assert_eq!(drive.combiner.library.learners()[0].id.index(), 50);
+    assert_eq!(drive.combiner.library.learners()[0].id.index(), 51);
 
-    let (_, mut sober) = searched(&clock, |j| if j == 50 { 24 } else { 5 + j % 20 });
-    assert!(drive.confirm(&mut sober, &judging, &mut |_| {}).expect("a round"));
+    let (_, mut sober) = searched(&clock, |j| if j == 51 { 24 } else { 5 + j % 20 });
+    sober.secs = |_| 0.25;
+    assert!(drive.confirm(&mut sober, false, &judging, &mut |_| {}).expect("a round"));
     let learners = drive.combiner.library.learners();
-    assert_eq!(learners.last().map(|l| l.id.index()), Some(50), "its luck is gone");
+    assert_eq!(learners.last().map(|l| l.id.index()), Some(51), "its luck is gone");
     let n = learners.len();
     assert_eq!(sober.ran.len(), n, "those that were not run again are gone");
-    assert!(n >= 10, "{n}");
-    assert!(drive.combiner.selection.weights.iter().all(|w| w.0 != 50));
+    assert!(n >= 24, "{n}");
     // Rounds go on as long as another one fits.
-    while drive.confirm(&mut sober, &judging, &mut |_| {}).expect("a round") {}
+    while drive.confirm(&mut sober, false, &judging, &mut |_| {}).expect("a round") {}
     assert!(clock.elapsed() <= Duration::from_secs(100), "{:?}", clock.elapsed());
 }
 
@@ -368,14 +369,14 @@ fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
 fn too_few_are_not_confirmed() {
     let clock = Arc::new(ScriptedClock::default());
     let (mut drive, mut script) = searched(&clock, |j| 5 + j % 20);
-    script.secs = |_| 9.0;
+    script.secs = |_| 5.0;
     let judging = Judging::OutOfFold { rows: None };
     let mut policy = Fixed((0..90).map(|i| i * 10).collect());
     let until = Duration::from_secs(100);
     drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a run");
     assert!(clock.elapsed() > Duration::from_secs(80), "the search goes on to the end");
     let before = script.ran.len();
-    assert!(!drive.confirm(&mut script, &judging, &mut |_| {}).expect("no round"));
+    assert!(!drive.confirm(&mut script, false, &judging, &mut |_| {}).expect("no round"));
     assert_eq!(script.ran.len(), before);
 }
 

@@ -6,8 +6,8 @@
 /// The share of the time that goes to types of estimators in turn.
 const SHARE_IN_TURN: f64 = 0.5;
 
-/// A type whose lowest error is higher than the lowest of all by this share of it, and a little, gets
-/// less time by a factor of e.
+/// A type that promises a lowest error higher than the lowest of all by this share of it, and a little, gets less
+/// time by a factor of e.
 const BEHIND: f64 = 0.25;
 const BEHIND_LEAST: f64 = 0.005;
 
@@ -16,8 +16,6 @@ pub(crate) struct Turns {
     /// The type of each action.
     kinds: Vec<usize>,
     spent_secs: Vec<f64>,
-    /// The lowest error of each type; infinite before there is one.
-    lowest: Vec<f64>,
     in_turn_secs: f64,
     free_secs: f64,
 }
@@ -33,14 +31,12 @@ impl Turns {
             })
         };
         let kinds: Vec<usize> = names.map(number).collect();
-        let n = all.len();
-        let (spent_secs, lowest) = (vec![0.0; n], vec![f64::INFINITY; n]);
-        Self { kinds, spent_secs, lowest, in_turn_secs: 0.0, free_secs: 0.0 }
+        Self { kinds, spent_secs: vec![0.0; all.len()], in_turn_secs: 0.0, free_secs: 0.0 }
     }
 
-    /// The type of an action.
-    pub(crate) fn kind(&self, action: usize) -> usize {
-        self.kinds[action]
+    /// The type of each action.
+    pub(crate) fn kinds(&self) -> &[usize] {
+        &self.kinds
     }
 
     /// Whether the next step goes to a type in turn.
@@ -48,17 +44,22 @@ impl Turns {
         self.in_turn_secs * (1.0 - SHARE_IN_TURN) < self.free_secs * SHARE_IN_TURN
     }
 
-    /// The types, the one that is furthest from its due first.
-    pub(crate) fn order(&self) -> Vec<usize> {
-        let lowest = self.lowest.iter().copied().fold(f64::INFINITY, f64::min);
-        let had = |kind: usize| {
-            let behind = (self.lowest[kind] - lowest) / (BEHIND * lowest + BEHIND_LEAST);
-            let factor = if self.lowest[kind].is_finite() { behind.exp() } else { 1.0 };
-            self.spent_secs[kind] * factor
+    /// The types, the one that is furthest from its due first, given the lowest error that each promises.
+    pub(crate) fn order(&self, promises: &[f64]) -> Vec<usize> {
+        let lowest = promises.iter().copied().fold(f64::INFINITY, f64::min);
+        let had = |(kind, &promise): (usize, &f64)| {
+            // Not a number where nothing at all is left to run.
+            let behind = (promise - lowest) / (BEHIND * lowest + BEHIND_LEAST);
+            let had = if behind.is_finite() {
+                behind.exp() * self.spent_secs[kind]
+            } else {
+                f64::INFINITY
+            };
+            (had, behind, kind)
         };
-        let mut order: Vec<(f64, usize)> = (0..self.lowest.len()).map(|k| (had(k), k)).collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        order.into_iter().map(|(_, kind)| kind).collect()
+        let mut order: Vec<_> = promises.iter().enumerate().map(had).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        order.into_iter().map(|(_, _, kind)| kind).collect()
     }
 
     /// A step of so many seconds begins.
@@ -69,12 +70,6 @@ impl Turns {
         } else {
             self.free_secs += secs;
         }
-    }
-
-    /// An action has revealed these errors.
-    pub(crate) fn record(&mut self, action: usize, errors: impl Iterator<Item = f64>) {
-        let lowest = &mut self.lowest[self.kinds[action]];
-        *lowest = errors.fold(*lowest, f64::min);
     }
 }
 
@@ -101,16 +96,20 @@ mod tests {
         let mut turns = turns();
         turns.spend(0, 1.0, false);
         turns.spend(1, 0.5, true);
-        assert_eq!(turns.order(), [2, 1, 0]);
+        assert_eq!(turns.order(&[0.1, 0.1, 0.1]), [2, 1, 0]);
     }
 
     #[test]
-    fn a_type_that_is_far_behind_waits() {
+    fn a_type_that_promises_little_waits() {
         let mut turns = turns();
-        for (action, secs, error) in [(0, 1.0, 0.1), (1, 0.5, 0.3), (3, 0.9, 0.11)] {
+        for (action, secs) in [(0, 1.0), (1, 0.5), (3, 0.9)] {
             turns.spend(action, secs, true);
-            turns.record(action, [error].into_iter());
         }
-        assert_eq!(turns.order(), [0, 2, 1]);
+        assert_eq!(turns.order(&[0.1, 0.3, 0.11]), [0, 2, 1]);
+    }
+
+    #[test]
+    fn of_those_that_had_nothing_the_most_promising_comes_first() {
+        assert_eq!(turns().order(&[0.2, f64::INFINITY, 0.1]), [2, 0, 1]);
     }
 }

@@ -230,6 +230,27 @@ impl Search {
         self.choose_below(left_secs, best, admits, MOST_JOINT_AMONG)
     }
 
+    /// The lowest error that each group of actions has or may well come to: of those seen, and of those that can
+    /// be run one standard deviation below what is expected. `groups` has the group of each action; a
+    /// group of which nothing was or can be run has an infinite one.
+    pub fn promises(&self, groups: &[usize]) -> Vec<f64> {
+        let n_groups = groups.iter().max().map_or(0, |g| g + 1);
+        let mut lowest = vec![f64::INFINITY; n_groups];
+        let (mean, variance) = (self.posterior.mean(), self.posterior.variance());
+        for (action, &group) in groups.iter().enumerate() {
+            for &j in self.actions.members(action) {
+                let promise = match (self.errors[j].is_nan(), self.secs[j].is_nan()) {
+                    (false, _) => self.errors[j],
+                    (true, false) => mean[j] - variance[j].sqrt(),
+                    (true, true) => continue,
+                };
+                lowest[group] = promise.min(lowest[group]);
+            }
+        }
+        let undo = |scaled: f64| self.posterior.scale().undo(scaled);
+        lowest.into_iter().map(|p| if p.is_finite() { undo(p) } else { p }).collect()
+    }
+
     fn choose_below(
         &mut self,
         left_secs: f64,
