@@ -81,6 +81,12 @@ impl Combiner {
         self.is_stale = true;
     }
 
+    /// Lets go of the worst learners, as memory is short.
+    pub(crate) fn shrink(&mut self) {
+        self.library.shrink();
+        self.is_stale = true;
+    }
+
     /// Whether there is room for so many times the models there are, in memory and in the file.
     pub(crate) fn has_room_for(&self, growth: f64) -> bool {
         let chosen: u64 = self.base_learners().map(|l| l.n_bytes).sum();

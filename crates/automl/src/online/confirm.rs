@@ -91,8 +91,8 @@ impl Drive<'_> {
             && (self.is_repeatable() || writing <= WRITING_SHARE * self.budget_secs())
     }
 
-    /// Validates the best once more, and keeps the models of it or not, as the evaluator does. Tells whether that was done, in time and for enough of
-    /// them to choose by.
+    /// Validates the best once more, and keeps the models of it or not, as the evaluator does. Tells whether
+    /// that was done, in time and for enough of them to choose by.
     pub(crate) fn confirm(
         &mut self,
         evaluator: &mut dyn Evaluator,

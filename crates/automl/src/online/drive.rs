@@ -14,7 +14,7 @@ use super::combine::Combiner;
 use super::evaluate::Evaluator;
 use super::families::family_of_estimators;
 use super::library::{Judging, Learner, Library};
-use super::{AutoMlError, Progress, StopReason, TimeSpent};
+use super::{AutoMlError, Progress, StopReason, TimeSpent, memory};
 use crate::ensemble::Combination;
 
 /// What the loop is told.
@@ -30,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) side_by_side: usize,
     /// What a second of work is expected to take on the clock, before any was measured.
     pub(crate) wall_per_cpu: f64,
+    /// Bytes that the process may have in memory.
+    pub(crate) memory_limit: u64,
     /// Whether the best are to be validated again at the end.
     pub(crate) confirms: bool,
 }
@@ -40,6 +42,12 @@ const LEAST_RESERVE: Duration = Duration::from_millis(30);
 /// A step may take this many times as long as predicted, and a little more.
 const PATIENCE: f64 = 5.0;
 const PATIENCE_SECS: f64 = 0.25;
+
+/// Learners are let go where the process has this share of its ceiling in memory.
+const FULL_SHARE: f64 = 0.75;
+
+/// And again where it has grown by this share since.
+const GROWTH_SHARE: f64 = 0.04;
 
 /// How many of the best are run again when there are more rows.
 const RERUN: usize = 6;
@@ -60,6 +68,8 @@ pub(crate) struct Drive<'a> {
     taking_secs: f64,
     /// What another round of confirming would take.
     pub(super) last_round: Duration,
+    /// Bytes in memory beyond which learners are let go again.
+    full_bytes: f64,
     /// The family of each estimator.
     pub(super) families: Vec<usize>,
 }
@@ -91,6 +101,7 @@ impl<'a> Drive<'a> {
             choice_secs: 0.0,
             taking_secs: 0.0,
             last_round: Duration::ZERO,
+            full_bytes: 0.0,
             families: family_of_estimators(),
         }
     }
@@ -128,6 +139,7 @@ impl<'a> Drive<'a> {
             if !self.is_repeatable() && is_over {
                 return Ok(None);
             }
+            self.keep_to_memory();
             if let Some(id) = self.next_rerun() {
                 self.evaluate(&[id], f64::INFINITY, evaluator, judging, tell)?;
                 self.ensemble_if_cheap(tell);
@@ -164,6 +176,18 @@ impl<'a> Drive<'a> {
                 policy.finished(step, &of_step(&errors), &of_step(&secs))?;
             }
             self.spend("choosing", self.clock.elapsed().saturating_sub(started).as_secs_f64());
+        }
+    }
+
+    /// Lets go of learners where the process comes near its ceiling: their sizes are counted as in a file, and what
+    /// they take in memory is more. Not in a repeatable run, which must not depend on the allocator.
+    fn keep_to_memory(&mut self) {
+        let limit = self.settings.memory_limit as f64;
+        let bytes = memory::resident().map_or(0.0, |bytes| bytes as f64);
+        // What was let go is used again before the process grows, but is not given back at once.
+        if !self.is_repeatable() && bytes > self.full_bytes.max(FULL_SHARE * limit) {
+            self.combiner.shrink();
+            self.full_bytes = bytes + GROWTH_SHARE * limit;
         }
     }
 

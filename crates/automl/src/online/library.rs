@@ -263,10 +263,7 @@ impl Library {
         self.learners.insert(at, learner);
         self.drop_one_too_many(id);
         self.learners.truncate(self.most);
-        let mut total = self.n_bytes();
-        while total > self.memory && self.learners.len() > 1 {
-            total -= self.learners.pop().map_or(0, |l| l.n_bytes);
-        }
+        self.drop_the_worst();
         self.learners.get(at).is_some_and(|l| l.id == id)
     }
 
@@ -277,6 +274,19 @@ impl Library {
             (0..self.learners.len()).filter(|&i| kind_of(self.learners[i].id) == kind);
         if let Some(worst) = of_kind.nth(MOST_OF_A_KIND) {
             self.learners.remove(worst);
+        }
+    }
+
+    /// Lets go of the worst until a quarter of the bytes is free; one stays.
+    pub(crate) fn shrink(&mut self) {
+        self.memory = self.n_bytes() * 3 / 4;
+        self.drop_the_worst();
+    }
+
+    fn drop_the_worst(&mut self) {
+        let mut total = self.n_bytes();
+        while total > self.memory && self.learners.len() > 1 {
+            total -= self.learners.pop().map_or(0, |l| l.n_bytes);
         }
     }
 

@@ -19,13 +19,27 @@ pub(crate) fn default_limit() -> u64 {
     (free as f64 * SHARE) as u64
 }
 
+/// What this process has in memory, where that can be found out.
+pub(crate) fn resident() -> Option<u64> {
+    resident_of(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// `VmRSS` of `/proc/self/status`, in bytes.
+fn resident_of(status: &str) -> Option<u64> {
+    kib_of(status, "VmRSS:")
+}
+
 fn available_in_machine() -> Option<u64> {
     available_of(&fs::read_to_string("/proc/meminfo").ok()?)
 }
 
 /// `MemAvailable` of `/proc/meminfo`, in bytes.
 fn available_of(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    kib_of(meminfo, "MemAvailable:")
+}
+
+fn kib_of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kib * 1024)
 }
@@ -56,6 +70,7 @@ mod tests {
         let text = "MemTotal:       16384 kB\nMemFree: 1 kB\nMemAvailable:    2048 kB\n";
         assert_eq!(available_of(text), Some(2048 * 1024));
         assert_eq!(available_of("MemTotal: 3 kB\n"), None);
+        assert_eq!(resident_of("VmHWM:\t9 kB\nVmRSS:\t    4 kB\n"), Some(4096));
     }
 
     #[test]

@@ -220,6 +220,7 @@ impl<'a> Fit<'a> {
             cancel: self.automl.cancel.clone(),
             side_by_side: if max_evaluations.is_some() { 1 } else { threads.max(1) },
             wall_per_cpu: 1.0 / threads.clamp(1, self.n_folds) as f64,
+            memory_limit: self.memory_limit,
             confirms: false,
         }
     }

@@ -121,6 +121,7 @@ fn settings(combination: Combination, budget_secs: f64) -> Settings {
         cancel: None,
         side_by_side: 1,
         wall_per_cpu: 1.0,
+        memory_limit: u64::MAX,
         confirms: false,
     }
 }
