@@ -30,9 +30,8 @@ pub use stored::KernelParts;
 use batch::{Shared, Work};
 use dictionary::Dictionary;
 
-/// Columns worked on together by one thread: two chunks a batch. With four, packing the dictionary for each
-/// product took a tenth of the time.
-const CHUNK: usize = 250;
+/// Columns worked on together by one thread.
+const CHUNK: usize = 125;
 /// Columns between which distances are taken for the bandwidth.
 const BANDWIDTH_SAMPLE: usize = 1000;
 
