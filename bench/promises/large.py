@@ -1,7 +1,7 @@
 """How good a model do sixty seconds give on 1,000,000 rows by 50 columns?
 
 A generated table with products, thresholds and categories to find, and noise. The model is scored on 100,000 other rows, next
-to the rule that made them, noise aside: nothing can do better than that. The tables are written once (0.5 GB).
+to the rule that made them, noise aside, which is about as well as anything can do. The tables are written once (0.5 GB).
 """
 
 import argparse
@@ -21,7 +21,6 @@ NOISE = 0.4
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--time-budget", type=float, default=60.0)
     parser.add_argument("--pitchpipe", default=str(ROOT / "target/release/pitchpipe"))

@@ -27,7 +27,7 @@ enum What {
     /// The first model of every table of the corpus: is it there within a second?
     First(promises::Options),
     /// A minute on 1,000,000 rows by 50 columns.
-    Large(promises::Options),
+    Large,
     /// Ctrl-C at random moments: a model that loads or a message.
     Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
@@ -55,7 +55,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     match &options.what {
         What::Budget(options) => promises::check(promises::Promise::Budget, options),
         What::First(options) => promises::check(promises::Promise::First, options),
-        What::Large(options) => promises::check(promises::Promise::Large, options),
+        What::Large => promises::check(promises::Promise::Large, &promises::Options::default()),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
         What::Learn(options) => learn::run(options),

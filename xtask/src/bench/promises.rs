@@ -8,7 +8,7 @@ use crate::python::root;
 use crate::tests::run;
 
 /// How much to check.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Options {
     /// How many runs there are in all, a dozen by default and every table for `first`; those that are recorded are
     /// not run again

@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use pitchpipe_learn::PipelineId;
-use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
+use pitchpipe_learn::search_space::N_ESTIMATORS;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
 use pitchpipe_surrogate::simulate::{Policy, Step};
 
-use super::families::actions;
+use super::families::{actions, kind_of};
 use super::pace::Pace;
 use super::policies::Setup;
 use super::space::Space;
@@ -62,7 +62,8 @@ impl Auto {
         let costs: Vec<Option<f64>> = predicted.iter().map(|&t| Some(t)).collect();
         let search = Search::new(settings, Arc::clone(&actions), posterior, &costs)?;
         let opening = opening(&space, &actions);
-        let turns = Turns::new((0..actions.len()).map(|a| kind(&space, actions.members(a)[0])));
+        let turns =
+            Turns::new((0..actions.len()).map(|a| kind_of(space.id(actions.members(a)[0]))));
         let n_preparations = PipelineId::all().len() / N_ESTIMATORS;
         Ok(Self {
             space,
@@ -85,7 +86,8 @@ impl Auto {
     fn members(&self, action: usize) -> Vec<usize> {
         let mut members = self.search.fresh_members(action);
         let is_forest = |&at: &usize| {
-            kind(&self.space, at).ends_with("forest") || kind(&self.space, at) == "extra_trees"
+            kind_of(self.space.id(at)).ends_with("forest")
+                || kind_of(self.space.id(at)) == "extra_trees"
         };
         if members.first().is_some_and(is_forest) {
             let most = (self.step_bytes / (FOREST_BYTES_A_ROW * self.n_rows as u64).max(1)).max(2);
@@ -117,7 +119,7 @@ impl Auto {
 
     fn correct(&mut self) {
         let Self { search, pace, predicted, space, .. } = self;
-        search.predict_secs(|at| predicted[at] * pace.factor(kind(space, at)));
+        search.predict_secs(|at| predicted[at] * pace.factor(kind_of(space.id(at))));
     }
 
     /// Gives up a preparation of which nothing has run and two families have failed.
@@ -146,17 +148,12 @@ impl Auto {
     }
 }
 
-/// The type of a computation's estimator.
-fn kind(space: &Space, at: usize) -> &'static str {
-    estimators()[space.id(at).positions()[4]].name()
-}
-
 fn opening(space: &Space, actions: &Actions) -> VecDeque<usize> {
     let wanted = |name: &&str| {
         (0..actions.len()).find(|&action| {
             let at = actions.members(action)[0];
             let [_, encoder, scaler, reducer, _] = space.id(at).positions();
-            (encoder, scaler, reducer) == (0, 0, 7) && kind(space, at).contains(*name)
+            (encoder, scaler, reducer) == (0, 0, 7) && kind_of(space.id(at)).contains(*name)
         })
     };
     OPENING.iter().filter_map(wanted).collect()
@@ -196,8 +193,10 @@ impl Policy for Auto {
                 let ratio = took / self.predicted[j];
                 // Out of time: it would have taken longer still.
                 let is_cut = !errors.iter().any(|e| e.0 == j);
-                self.pace
-                    .note(kind(&self.space, j), if is_cut { ratio.max(1.0) * 2.0 } else { ratio });
+                self.pace.note(
+                    kind_of(self.space.id(j)),
+                    if is_cut { ratio.max(1.0) * 2.0 } else { ratio },
+                );
             }
             self.correct();
         }

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pitchpipe_learn::search_space::N_ESTIMATORS;
+use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
 use pitchpipe_learn::{Outcome, PipelineId};
 
 use super::drive::Drive;
 use super::evaluate::Evaluator;
+use super::families::cost_factor;
 use super::library::Judging;
 use super::{AutoMlError, Progress};
 
@@ -29,9 +30,6 @@ const LEAST: usize = 24;
 /// What one round may take of the budget, and all of them.
 const ROUND_SHARE: f64 = 0.13;
 const WHOLE_SHARE: f64 = 0.5;
-
-/// What a further member of a family costs, of its own time.
-const MEMBER_SHARE: f64 = 0.1;
 
 /// The share of the budget that writing the models may take.
 const WRITING_SHARE: f64 = 0.06;
@@ -61,16 +59,17 @@ impl Drive<'_> {
     fn to_confirm(&self) -> (Vec<PipelineId>, f64) {
         let most = ROUND_SHARE * self.budget_secs();
         let (mut ids, mut total) = (Vec::new(), 0.0);
-        // What one fit reveals costs its slowest member, and a little for each other.
-        let mut families: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        // One fit reveals all of a family: the seconds of its slowest member, and how many there are.
+        let mut families: BTreeMap<(usize, usize), (f64, usize)> = BTreeMap::new();
         for learner in self.combiner.library.learners() {
-            let preparation = learner.id.index() / N_ESTIMATORS;
-            let family = (preparation, self.families[learner.id.positions()[4]]);
-            let secs = learner.secs * self.wall_per_cpu;
-            let slowest = families.get(&family).copied().unwrap_or(0.0);
-            let more = (secs - slowest).max(0.0) + MEMBER_SHARE * secs.min(slowest);
+            let estimator = learner.id.positions()[4];
+            let family = (learner.id.index() / N_ESTIMATORS, self.families[estimator]);
+            let cost = |(slowest, n)| slowest * cost_factor(&estimators()[estimator], n);
+            let before = families.get(&family).copied().unwrap_or((0.0, 0));
+            let with = (before.0.max(learner.secs * self.wall_per_cpu), before.1 + 1);
+            let more = cost(with) - cost(before);
             if self.is_repeatable() || total + more <= most {
-                families.insert(family, slowest.max(secs));
+                families.insert(family, with);
                 ids.push(learner.id);
                 total += more;
             }

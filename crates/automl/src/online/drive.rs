@@ -12,7 +12,7 @@ use pitchpipe_table::Metric;
 use super::clock::Clock;
 use super::combine::Combiner;
 use super::evaluate::Evaluator;
-use super::families::family_of_estimators;
+use super::families::{family_of_estimators, kind_of};
 use super::library::{Judging, Learner, Library};
 use super::{AutoMlError, Progress, StopReason, TimeSpent, memory};
 use crate::ensemble::Combination;
@@ -390,7 +390,7 @@ fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
     let mut kinds: Vec<&'static str> = Vec::new();
     let (mut firsts, mut others) = (Vec::new(), Vec::new());
     for learner in library.learners() {
-        let name = learner.id.pipeline().estimator.name();
+        let name = kind_of(learner.id);
         if kinds.contains(&name) {
             others.push(learner.id);
         } else {
@@ -408,7 +408,7 @@ fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
 fn in_words(ids: &[PipelineId]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for id in ids {
-        let name = id.pipeline().estimator.name();
+        let name = kind_of(*id);
         match counts.iter_mut().find(|c| c.0 == name) {
             Some(count) => count.1 += 1,
             None => counts.push((name.to_owned(), 1)),

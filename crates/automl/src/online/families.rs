@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pitchpipe_learn::PipelineId;
 use pitchpipe_learn::estimate::EstimatorSpec;
 use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
 use pitchpipe_surrogate::SurrogateError;
@@ -24,6 +25,11 @@ pub(crate) fn family_of_estimators() -> Vec<usize> {
         .collect()
 }
 
+/// The type of a pipeline's estimator.
+pub(crate) fn kind_of(id: PipelineId) -> &'static str {
+    estimators()[id.positions()[4]].name()
+}
+
 /// The families of a space, one action each: computations that share a preparation and a family.
 pub(crate) fn actions(space: &Space) -> Result<Actions, SurrogateError> {
     let family = family_of_estimators();
@@ -42,7 +48,7 @@ pub(crate) fn actions(space: &Space) -> Result<Actions, SurrogateError> {
 }
 
 /// What a family costs in times of its dearest member alone (docs/decisions/0060-online.md).
-fn cost_factor(estimator: &EstimatorSpec, n_members: usize) -> f64 {
+pub(crate) fn cost_factor(estimator: &EstimatorSpec, n_members: usize) -> f64 {
     if n_members == 1 {
         return 1.0;
     }

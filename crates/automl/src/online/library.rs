@@ -1,10 +1,10 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
-use pitchpipe_learn::search_space::estimators;
 use pitchpipe_learn::{Evaluation, FitContext, FittedPipeline, PipelineId, Probabilities};
 use pitchpipe_table::{Dataset, Labels, Metric};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::families::kind_of;
 use super::report::{Candidate, Errors};
 
 /// The rows that learners are judged on.
@@ -322,11 +322,6 @@ impl Library {
         self.learners.iter_mut().for_each(|l| l.judge_again(truth, priors, metric));
         self.learners.sort_by(|a, b| a.error.total_cmp(&b.error).then(a.id.cmp(&b.id)));
     }
-}
-
-/// The type of a pipeline's estimator.
-fn kind_of(id: PipelineId) -> &'static str {
-    estimators()[id.positions()[4]].name()
 }
 
 /// Bytes that models take when written, before compression.

@@ -21,24 +21,15 @@ pub(crate) fn default_limit() -> u64 {
 
 /// What this process has in memory, where that can be found out.
 pub(crate) fn resident() -> Option<u64> {
-    resident_of(&fs::read_to_string("/proc/self/status").ok()?)
-}
-
-/// `VmRSS` of `/proc/self/status`, in bytes.
-fn resident_of(status: &str) -> Option<u64> {
-    kib_of(status, "VmRSS:")
+    bytes_of(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
 fn available_in_machine() -> Option<u64> {
-    available_of(&fs::read_to_string("/proc/meminfo").ok()?)
+    bytes_of(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn available_of(meminfo: &str) -> Option<u64> {
-    kib_of(meminfo, "MemAvailable:")
-}
-
-fn kib_of(text: &str, name: &str) -> Option<u64> {
+/// What a line of this name says in kB, in bytes.
+fn bytes_of(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kib * 1024)
@@ -68,9 +59,9 @@ mod tests {
     #[test]
     fn the_available_memory_is_read_in_bytes() {
         let text = "MemTotal:       16384 kB\nMemFree: 1 kB\nMemAvailable:    2048 kB\n";
-        assert_eq!(available_of(text), Some(2048 * 1024));
-        assert_eq!(available_of("MemTotal: 3 kB\n"), None);
-        assert_eq!(resident_of("VmHWM:\t9 kB\nVmRSS:\t    4 kB\n"), Some(4096));
+        assert_eq!(bytes_of(text, "MemAvailable:"), Some(2048 * 1024));
+        assert_eq!(bytes_of("MemTotal: 3 kB\n", "MemAvailable:"), None);
+        assert_eq!(bytes_of("VmHWM:\t9 kB\nVmRSS:\t    4 kB\n", "VmRSS:"), Some(4096));
     }
 
     #[test]

@@ -154,7 +154,8 @@ impl<'a> Fit<'a> {
         judging: &Judging<'_>,
         tell: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<usize, AutoMlError> {
-        for round in 1..=drive.n_rounds() {
+        let n_rounds = drive.n_rounds();
+        for round in 1..=n_rounds {
             let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
             let keep_models = drive.keeps_models(round);
             let mut engine =
@@ -163,7 +164,7 @@ impl<'a> Fit<'a> {
                 return Ok(round - 1);
             }
         }
-        Ok(drive.n_rounds())
+        Ok(n_rounds)
     }
 
     /// The rows to search with, and when. A repeatable run uses one sample, as the clock may not decide.

@@ -73,7 +73,6 @@ pub struct Search {
     posterior: Posterior,
     /// Seconds of each pipeline, NaN where it cannot be run.
     secs: Vec<f64>,
-    seen: Vec<bool>,
     /// Scaled errors seen, NaN where there is none.
     errors: Vec<f64>,
     open: Vec<bool>,
@@ -118,7 +117,6 @@ impl Search {
             open: vec![true; actions.len()],
             actions,
             secs: secs.iter().map(|s| s.unwrap_or(f64::NAN)).collect(),
-            seen: vec![false; n],
             errors: vec![f64::NAN; n],
             lowest: Vec::new(),
             draws: Draws::new(),
@@ -137,7 +135,7 @@ impl Search {
 
     /// Brings an action's cost up to date.
     fn weigh(&mut self, action: usize) {
-        let fresh = |j: usize| !self.seen[j] && !self.secs[j].is_nan();
+        let fresh = |j: usize| self.is_fresh(j);
         let secs = self.actions.cost_secs(action, &self.secs, fresh).unwrap_or(f64::NAN);
         self.costs[action] = secs;
         let power = self.settings.cost_power;
@@ -165,9 +163,14 @@ impl Search {
         Ok(())
     }
 
+    /// Whether a pipeline can be run and has not been.
+    fn is_fresh(&self, pipeline: usize) -> bool {
+        self.errors[pipeline].is_nan() && !self.secs[pipeline].is_nan()
+    }
+
     /// The members of an action that can be run and have not been.
     pub fn fresh_members(&self, action: usize) -> Vec<usize> {
-        let fresh = |&j: &usize| !self.seen[j] && !self.secs[j].is_nan();
+        let fresh = |&j: &usize| self.is_fresh(j);
         self.actions.members(action).iter().copied().filter(fresh).collect()
     }
 
@@ -262,9 +265,9 @@ impl Search {
             Rule::Thompson => self.draw_values(best)?,
             _ => self.value_pipelines(best),
         }
-        self.values.iter_mut().zip(&self.seen).zip(&self.secs).for_each(
-            |((value, &seen), secs)| {
-                if seen || secs.is_nan() {
+        self.values.iter_mut().zip(&self.errors).zip(&self.secs).for_each(
+            |((value, error), secs)| {
+                if !error.is_nan() || secs.is_nan() {
                     *value = 0.0;
                 }
             },
@@ -286,7 +289,7 @@ impl Search {
             .map(|_| normal_quantile(rng.random_range(1e-12..1.0)))
             .collect();
         let drawn = posterior.draw(&normals)?;
-        let runnable = |j: usize| !self.seen[j] && !self.secs[j].is_nan();
+        let runnable = |j: usize| self.is_fresh(j);
         let lowest =
             (0..drawn.len()).filter(|&j| runnable(j)).map(|j| drawn[j]).fold(best, f64::min);
         let level = if lowest < best { best } else { drawn.iter().copied().fold(best, f64::max) };
@@ -402,7 +405,6 @@ impl Search {
         let (pipelines, values): (Vec<usize>, Vec<f64>) = errors.iter().copied().unzip();
         self.posterior.observe(&pipelines, &values)?;
         for &(j, error) in errors {
-            self.seen[j] = true;
             self.errors[j] = self.posterior.scale().of(error);
             self.lowest.push(self.errors[j]);
         }
