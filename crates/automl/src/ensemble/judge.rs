@@ -3,8 +3,9 @@
 use pitchpipe_table::{Decision, Labels, Metric};
 
 /// How much the smooth loss, the squared miss of the true class, counts beside the loss of decided labels,
-/// which has many draws (docs/decisions/0060-online.md).
-pub const SMOOTH_SHARE: f64 = 0.2;
+/// which has many draws: this, divided by the number of classes. Among many classes a forest is right with low
+/// probabilities, and its miss is large (docs/decisions/0060-online.md).
+pub const SMOOTH_SHARE: f64 = 0.4;
 
 /// The rows that ensembles are chosen by, and how they are judged.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ impl Judge {
             scale,
             shift,
             class_weight,
-            smooth_share: SMOOTH_SHARE,
+            smooth_share: SMOOTH_SHARE / n_classes.max(1) as f64,
         }
     }
 

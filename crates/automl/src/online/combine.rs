@@ -13,9 +13,8 @@ use crate::ensemble::{
 /// How many candidate learners an ensemble is chosen among.
 const LIBRARY: usize = 40;
 
-/// Learners that were validated again are judged with less noise: ensembles of these are chosen with more of the
-/// smooth loss and from larger bags (docs/decisions/0060-online.md).
-const CONFIRMED_SMOOTH_SHARE: f64 = 1.0;
+/// Learners that were validated again are judged with less noise: ensembles of these are chosen from larger bags
+/// (docs/decisions/0060-online.md).
 const CONFIRMED_BAG_SHARE: f64 = 0.7;
 
 /// Bytes that are serialised, compressed and written in a second, at the least.
@@ -76,7 +75,6 @@ impl Combiner {
     /// From here on the learners that were validated again are judged by that, and the others are gone.
     pub(crate) fn judge_again(&mut self) {
         self.library.judge_again(&self.truth, &self.priors, self.metric);
-        self.judge = self.judge.clone().with_smooth_share(CONFIRMED_SMOOTH_SHARE);
         self.bag_share = CONFIRMED_BAG_SHARE;
         self.is_stale = true;
     }

@@ -99,6 +99,7 @@ impl Drive<'_> {
         judging: &Judging<'_>,
         tell: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<bool, AutoMlError> {
+        self.keep_to_memory();
         let (ids, _) = self.to_confirm();
         let more_writing = if keeps_models { self.combiner.write_time() } else { Duration::ZERO };
         let left = self.left().saturating_sub(more_writing);

@@ -44,7 +44,7 @@ const PATIENCE: f64 = 5.0;
 const PATIENCE_SECS: f64 = 0.25;
 
 /// Learners are let go where the process has this share of its ceiling in memory.
-const FULL_SHARE: f64 = 0.75;
+const FULL_SHARE: f64 = 0.6;
 
 /// And again where it has grown by this share since.
 const GROWTH_SHARE: f64 = 0.04;
@@ -181,7 +181,7 @@ impl<'a> Drive<'a> {
 
     /// Lets go of learners where the process comes near its ceiling: their sizes are counted as in a file, and what
     /// they take in memory is more. Not in a repeatable run, which must not depend on the allocator.
-    fn keep_to_memory(&mut self) {
+    pub(super) fn keep_to_memory(&mut self) {
         let limit = self.settings.memory_limit as f64;
         let bytes = memory::resident().map_or(0.0, |bytes| bytes as f64);
         // What was let go is used again before the process grows, but is not given back at once.

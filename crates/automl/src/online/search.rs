@@ -28,8 +28,12 @@ use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
 /// Ensembles are chosen by no more rows than this.
 const MOST_JUDGED: usize = 6_000;
 
-/// The share of the memory that candidate learners may take.
-const LIBRARY_SHARE: u64 = 4;
+/// The share of the memory that candidate learners may take, counted as bytes in a file: in memory they take about
+/// two and a half times that (a tree's node 28 bytes against 11), so a quarter of it is theirs.
+const LIBRARY_SHARE: f64 = 0.1;
+
+/// The share of the memory that the models of one step may take.
+const STEP_SHARE: f64 = 0.125;
 
 /// A number of rows that every table large enough to be sampled has.
 const SMALL_SAMPLE: usize = 2_000;
@@ -47,6 +51,8 @@ pub(super) struct Fit<'a> {
     clock: WallClock,
     surrogate: Arc<Surrogate>,
     memory_limit: u64,
+    /// What of it was free when the search began.
+    free_memory: f64,
     n_folds: usize,
 }
 
@@ -57,12 +63,14 @@ impl<'a> Fit<'a> {
         start: Instant,
     ) -> Result<Self, AutoMlError> {
         let few = if dataset.n_rows() < FEW_ROWS { 5 } else { 3 };
+        let memory_limit = automl.memory_limit.unwrap_or_else(memory::default_limit);
         Ok(Self {
             automl,
             dataset,
             clock: WallClock::started_at(start),
             surrogate: automl.surrogate.clone().unwrap_or_else(Surrogate::embedded),
-            memory_limit: automl.memory_limit.unwrap_or_else(memory::default_limit),
+            memory_limit,
+            free_memory: free_memory(memory_limit, automl.max_evaluations.is_some()),
             n_folds: automl.n_folds.unwrap_or(if automl.method.is_of_paper() { 3 } else { few }),
         })
     }
@@ -81,7 +89,7 @@ impl<'a> Fit<'a> {
             space: Space::of(self.dataset),
             secs: &secs,
             n_rows: levels[0].n_rows,
-            step_bytes: self.memory_limit / 8,
+            step_bytes: (STEP_SHARE * self.free_memory) as u64,
             budget_secs: budget.saturating_sub(self.clock.elapsed()).as_secs_f64(),
             seed: self.automl.seed,
             is_repeatable,
@@ -109,7 +117,7 @@ impl<'a> Fit<'a> {
             n_used = sample.n_rows();
             let is_small = sample.n_rows() <= confirm::MOST_ROWS;
             drive.settings.confirms = i + 1 == levels.len() && is_small && self.confirms();
-            let mut engine = Engine::new(&sample, self.validation());
+            let mut engine = self.engine(&sample, self.validation());
             let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, tell)?;
             drive.ensemble(tell);
             let is_cut = matches!(ended, Some(StopReason::Cancelled | StopReason::TimeBudget));
@@ -159,7 +167,7 @@ impl<'a> Fit<'a> {
             let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
             let keep_models = drive.keeps_models(round);
             let mut engine =
-                Engine::new(sample, Validation { seed, keep_models, ..self.validation() });
+                self.engine(sample, Validation { seed, keep_models, ..self.validation() });
             if !drive.confirm(&mut engine, keep_models, judging, tell)? {
                 return Ok(round - 1);
             }
@@ -239,6 +247,13 @@ impl<'a> Fit<'a> {
         }
     }
 
+    /// What runs pipelines on a table, and keeps to the memory that is left.
+    fn engine<'d>(&self, dataset: &'d Dataset, options: Validation) -> Engine<'d> {
+        // What is left is the allocator's matter, and may not decide where a run is to be repeatable.
+        let ceiling = self.automl.max_evaluations.is_none().then_some(self.memory_limit);
+        Engine::new(dataset, options, ceiling)
+    }
+
     /// The rows of a level, and those that learners are judged on.
     fn sample(&self, level: &Level) -> (Cow<'a, Dataset>, Judging<'a>) {
         let seed = self.automl.seed;
@@ -269,7 +284,7 @@ impl<'a> Fit<'a> {
         let AutoMl { metric, seed, model_size_limit, .. } = *self.automl;
         let combination = self.combination();
         let priors = self.dataset.labels().priors();
-        let memory = (self.memory_limit / LIBRARY_SHARE).max(1);
+        let memory = (LIBRARY_SHARE * self.free_memory) as u64;
         Combiner::new(truth, priors, metric, combination, seed, memory, model_size_limit)
     }
 
@@ -367,4 +382,10 @@ fn is_better(before: &Combiner, now: &Combiner) -> bool {
         (Some(before), Some(now)) => before < now,
         (before, _) => before.is_some(),
     }
+}
+
+/// What a search may take beyond what the process already has; in a repeatable run a part that does not depend on it.
+fn free_memory(limit: u64, is_repeatable: bool) -> f64 {
+    let resident = if is_repeatable { None } else { memory::resident() };
+    resident.map_or(limit as f64, |bytes| limit.saturating_sub(bytes) as f64)
 }

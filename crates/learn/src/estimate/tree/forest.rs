@@ -3,6 +3,8 @@
 //! One forest answers for a whole family of `min_samples_split`: it is grown with the smallest,
 //! and each test row, on its one way down, meets the nodes at which larger settings stop.
 
+use std::sync::Arc;
+
 use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
@@ -34,7 +36,16 @@ pub(crate) struct Recipe {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedForest {
     n_classes: usize,
-    trees: Vec<Tree>,
+    /// Settings that come to the same forest on a table share it.
+    trees: Arc<Vec<Tree>>,
+}
+
+#[cfg(test)]
+impl FittedForest {
+    /// Whether the trees of both are the same in memory.
+    pub(crate) fn shares_trees_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.trees, &other.trees)
+    }
 }
 
 impl Classifier for FittedForest {
@@ -49,7 +60,7 @@ impl Classifier for FittedForest {
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let mut sums = vec![0.0; x.n_rows() * self.n_classes];
         let rows = x.tree_rows(ctx)?;
-        for tree in &self.trees {
+        for tree in self.trees.iter() {
             ctx.check_deadline()?;
             let shares = tree.shares();
             find_leaves(&tree.nodes, &rows.values, x.n_cols(), |row, leaf| {
@@ -120,9 +131,13 @@ pub(crate) fn fit_forest(
     let (mut forest, _) = Forest::new(recipe, x, y, ctx)?;
     let min_rows = min_samples_split.rows(x.n_rows());
     let trees = (0..recipe.n_trees)
-        .map(|tree| Ok(forest.grow(tree, min_rows, false)?.tree))
+        .map(|tree| {
+            let mut tree = forest.grow(tree, min_rows, false)?.tree;
+            tree.shrink();
+            Ok(tree)
+        })
         .collect::<Result<_, FitError>>()?;
-    Ok(FittedForest { n_classes: y.n_classes(), trees })
+    Ok(FittedForest { n_classes: y.n_classes(), trees: Arc::new(trees) })
 }
 
 /// What one setting of `min_samples_split` has come to.
@@ -178,6 +193,7 @@ fn evaluate(
     let test_rows = test.tree_rows(ctx)?;
     let (mut forest, sorting_secs) = Forest::new(recipe, x, y, ctx)?;
     let (mut grow_secs, mut predict_secs) = (0.0, 0.0);
+    let mut n_bytes = 0;
     let mut mark = ThreadTime::now();
     let mut lap = || std::mem::replace(&mut mark, ThreadTime::now()).elapsed().as_secs_f64();
     for tree in 0..recipe.n_trees {
@@ -192,6 +208,9 @@ fn evaluate(
             for setting in &mut settings {
                 setting.trees.push(grown.tree.truncated(&grown.sizes, setting.min_rows));
             }
+            n_bytes +=
+                settings.iter().filter_map(|s| s.trees.last()).map(Tree::n_bytes).sum::<u64>();
+            ctx.check_memory(recipe.name, n_bytes)?;
         }
     }
     let n_walks = recipe.n_trees * test.n_rows();
@@ -204,9 +223,10 @@ fn evaluate(
     let positions: Vec<usize> = members.iter().map(position).collect();
     let all_alone: f64 = positions.iter().map(|&at| costs[at]).sum();
     let total = start.elapsed().as_secs_f64();
+    let trees: Vec<Arc<Vec<Tree>>> = settings.into_iter().map(|s| Arc::new(s.trees)).collect();
     let member = |&at: &usize| Member {
         prediction: predictions[at].clone(),
-        model: keep_models.then(|| FittedForest { n_classes, trees: settings[at].trees.clone() }),
+        model: keep_models.then(|| FittedForest { n_classes, trees: Arc::clone(&trees[at]) }),
         alone_secs: costs[at],
         marginal_secs: total * costs[at] / all_alone,
     };

@@ -163,7 +163,23 @@ impl Tree {
             pending.push((node.left as usize + 1, right));
             pending.push((node.left as usize, left));
         }
+        tree.shrink();
         tree
+    }
+
+    /// Gives back what was set aside for more nodes: a forest has hundreds of trees and stays.
+    pub(crate) fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.spans.shrink_to_fit();
+        self.classes.shrink_to_fit();
+        self.counts.shrink_to_fit();
+    }
+
+    /// What it takes in memory.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        let counts = size_of::<u32>() * (self.classes.len() + self.counts.len());
+        let nodes = (size_of::<Node>() + size_of::<Span>()) * self.nodes.len();
+        (counts + nodes) as u64
     }
 
     fn copy_counts(&mut self, to: usize, source: &Self, from: usize) {

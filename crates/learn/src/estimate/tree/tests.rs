@@ -258,6 +258,32 @@ fn too_little_memory_is_refused_beforehand() {
 }
 
 #[test]
+fn a_forest_that_outgrows_the_memory_is_given_up() {
+    let (x, y) = table(400, 4, 2, 4);
+    let family = |limit| {
+        let ctx = FitContext::unhurried().with_memory_limit(Some(limit));
+        RandomForest::evaluate_family(&[RandomForest::default()], &x, &y, &x, true, &ctx).remove(0)
+    };
+    let bytes = match family(30_000) {
+        Err(FitError::OutOfMemory { needed, .. }) => needed,
+        other => panic!("a hundred trees in 30 kB: {:?}", other.map(|m| m.alone_secs)),
+    };
+    assert!(bytes < 60_000, "{bytes}: it should have stopped at the first tree too many");
+    assert!(family(10_000_000).is_ok());
+}
+
+#[test]
+fn settings_that_come_to_the_same_forest_share_it() {
+    let (x, y) = table(100, 4, 2, 4);
+    let splits = [MinSamplesSplit::Count(2), MinSamplesSplit::Fraction(0.0001)];
+    let members = splits.map(|s| RandomForest { min_samples_split: s, ..Default::default() });
+    let ctx = FitContext::unhurried();
+    let family = RandomForest::evaluate_family(&members, &x, &y, &x, true, &ctx);
+    let models: Vec<_> = family.into_iter().filter_map(|m| m.unwrap().model).collect();
+    assert!(models[0].shares_trees_with(&models[1]));
+}
+
+#[test]
 fn forests_learn_what_depends_on_the_columns() {
     let (x, y) = table(600, 9, 2, 5);
     let (test, truth) = table(400, 9, 2, 6);
