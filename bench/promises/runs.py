@@ -4,6 +4,7 @@ import json
 import os
 import random
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -97,8 +98,9 @@ class Record:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lines = self.path.read_text().splitlines() if self.path.exists() else []
         self.rows = {row["key"]: row for row in map(json.loads, lines)}
+        self.lock = threading.Lock()
 
     def add(self, row):
-        self.rows[row["key"]] = row
-        with self.path.open("a") as file:
+        with self.lock, self.path.open("a") as file:
+            self.rows[row["key"]] = row
             file.write(json.dumps(row) + "\n")

@@ -85,7 +85,7 @@ def kfmc(a, o, passes, beta=0.01, batch=500, n_iter=10, eta=0.5, gamma=1.1):
             columns = order[start : start + batch]
             x, gaps = e[:, columns], missing[:, columns]
             k_dd = kernel(d, d, s2)
-            c = np.linalg.inv(k_dd.astype(np.float64) + beta * np.eye(r)).astype(np.float32)
+            c = np.linalg.inv(k_dd + beta * np.eye(r, dtype=np.float32))
             v = np.zeros_like(x)
             for _ in range(n_iter):
                 k = kernel(d, x, s2)
@@ -106,7 +106,7 @@ def kfmc(a, o, passes, beta=0.01, batch=500, n_iter=10, eta=0.5, gamma=1.1):
             d = d - vd
             e[:, columns] = x
     # The codes of all columns under the final dictionary, as ours are.
-    c = np.linalg.inv(kernel(d, d, s2).astype(np.float64) + beta * np.eye(r)).astype(np.float32)
+    c = np.linalg.inv(kernel(d, d, s2) + beta * np.eye(r, dtype=np.float32))
     for start in range(0, n, batch):
         c @ kernel(d, e[:, start : start + batch], s2)
     return e, passes

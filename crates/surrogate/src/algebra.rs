@@ -173,19 +173,24 @@ fn orthonormal(w: MatRef<'_, f64>) -> Result<Mat<f64>, SurrogateError> {
     Ok(product(w, scaled.as_ref()))
 }
 
+/// Makes a matrix symmetric whose lower half is right.
+pub(crate) fn mirror_lower<T: Scalar>(mut a: MatMut<'_, T>) {
+    for j in 0..a.ncols() {
+        for i in 0..j {
+            a[(i, j)] = a[(j, i)];
+        }
+    }
+}
+
 /// The inverse of a symmetric positive definite matrix, or `None` where it is not definite.
-pub(crate) fn spd_inverse(a: &Mat<f64>) -> Option<Mat<f64>> {
+pub(crate) fn spd_inverse<T: Scalar>(a: &Mat<T>) -> Option<Mat<T>> {
     let n = a.nrows();
     let lower = cholesky(a)?;
     let mut inverse = Mat::zeros(n, n);
-    let scratch = llt::inverse::inverse_scratch::<f64>(n, Par::Seq);
+    let scratch = llt::inverse::inverse_scratch::<T>(n, Par::Seq);
     let mut memory = MemBuffer::new(scratch);
     llt::inverse::inverse(inverse.as_mut(), lower.as_ref(), Par::Seq, MemStack::new(&mut memory));
-    for j in 0..n {
-        for i in 0..j {
-            inverse[(i, j)] = inverse[(j, i)];
-        }
-    }
+    mirror_lower(inverse.as_mut());
     Some(inverse)
 }
 
@@ -199,10 +204,10 @@ pub(crate) fn spd_solve(a: &Mat<f64>, b: &Mat<f64>) -> Option<Mat<f64>> {
     Some(x)
 }
 
-fn cholesky(a: &Mat<f64>) -> Option<Mat<f64>> {
+fn cholesky<T: Scalar>(a: &Mat<T>) -> Option<Mat<T>> {
     let mut lower = a.clone();
     let scratch =
-        llt::factor::cholesky_in_place_scratch::<f64>(a.nrows(), Par::Seq, Default::default());
+        llt::factor::cholesky_in_place_scratch::<T>(a.nrows(), Par::Seq, Default::default());
     llt::factor::cholesky_in_place(
         lower.as_mut(),
         Default::default(),

@@ -43,6 +43,9 @@ const LEAST_RESERVE: Duration = Duration::from_millis(30);
 const PATIENCE: f64 = 5.0;
 const PATIENCE_SECS: f64 = 0.25;
 
+/// However busy the machine is, no more than so many times the usual reserve is kept.
+const MOST_SLOWDOWN: f64 = 6.0;
+
 /// Learners are let go where the process has this share of its ceiling in memory.
 const FULL_SHARE: f64 = 0.6;
 
@@ -324,7 +327,7 @@ impl<'a> Drive<'a> {
     /// Brings the ensemble up to date.
     pub(crate) fn ensemble(&mut self, tell: &mut (dyn FnMut(Progress) + Send)) {
         let before = self.combiner.error();
-        let end = self.settings.budget.saturating_sub(LEAST_RESERVE + self.combiner.write_time());
+        let end = self.settings.budget.saturating_sub(self.reserve(0.0));
         let deadline = if self.is_repeatable() { None } else { self.clock.instant(end) };
         let secs = self.combiner.update(deadline);
         self.spend("ensemble", secs);
@@ -343,10 +346,20 @@ impl<'a> Drive<'a> {
     pub(super) fn left(&self) -> Duration {
         // What a step's last results take to be measured and taken in comes after its deadline.
         let after = self.combiner.expected_secs() + 2.0 * self.taking_secs;
-        let reserve = LEAST_RESERVE
-            + self.combiner.write_time()
-            + Duration::from_secs_f64(after.min(0.1 * self.budget_secs()));
+        let reserve = self.reserve(after.min(0.1 * self.budget_secs()));
         self.settings.budget.saturating_sub(self.clock.elapsed() + reserve)
+    }
+
+    /// What is kept for the end: for so many seconds of work, for putting the model together and writing it; more of it
+    /// where the machine is busy with other things.
+    fn reserve(&self, work_secs: f64) -> Duration {
+        let work = Duration::from_secs_f64(work_secs);
+        (LEAST_RESERVE + self.combiner.write_time() + work).mul_f64(self.slowdown())
+    }
+
+    /// How many times as long as on an idle machine work takes.
+    fn slowdown(&self) -> f64 {
+        (self.wall_per_cpu / self.settings.wall_per_cpu).clamp(1.0, MOST_SLOWDOWN)
     }
 
     pub(super) fn budget_secs(&self) -> f64 {

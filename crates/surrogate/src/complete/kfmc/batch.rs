@@ -5,7 +5,7 @@ use pulp::{Simd, WithSimd};
 
 use super::Kfmc;
 use super::dictionary::Dictionary;
-use crate::algebra::{multiply, rows, rows_mut, spd_inverse};
+use crate::algebra::{gram_lower, multiply, rows, rows_mut, spd_inverse};
 use crate::scalar::{LANES, padded};
 use crate::{Scalar, SurrogateError};
 
@@ -23,16 +23,14 @@ pub(super) struct Shared<T> {
 impl<T: Scalar> Shared<T> {
     pub(super) fn new(dictionary: &Dictionary<T>, beta: f64) -> Result<Self, SurrogateError> {
         let r = dictionary.r;
-        let mut kernel = vec![T::zero(); r * r];
-        dictionary.kernel(&dictionary.atoms, &mut kernel);
-        (0..r).for_each(|i| kernel[i * r + i] = T::one());
+        let kernel = dictionary.own_kernel();
+        // Symmetric, so that columns may be read as rows.
         let regular = Mat::from_fn(r, r, |i, j| {
-            let (i, j) = (i.max(j), i.min(j)); // rounding may leave it a little asymmetric
-            kernel[i * r + j].wide() + if i == j { beta } else { 0.0 }
+            kernel[j * r + i] + if i == j { T::of(beta) } else { T::zero() }
         });
         let inverse = spd_inverse(&regular)
             .ok_or(SurrogateError::NotConverged { what: "the inverse of the kernel matrix" })?;
-        let inverse = (0..r * r).map(|at| T::of(inverse[(at / r, at % r)])).collect();
+        let inverse = (0..r * r).map(|at| inverse[(at % r, at / r)]).collect();
         Ok(Self { kernel, inverse })
     }
 }
@@ -43,7 +41,7 @@ pub(super) struct Sums<T> {
     pub(super) pulled: Vec<T>,
     /// Row sums of `Z . K`.
     pub(super) weights: Vec<f64>,
-    /// `Z Z^T`: r x r.
+    /// `Z Z^T`: r x r, of which the lower half counts.
     pub(super) codes: Vec<T>,
 }
 
@@ -55,10 +53,9 @@ pub(super) struct Work<T> {
     pub(super) x: Vec<T>,
     missing: Vec<bool>,
     velocity: Vec<T>,
-    kernel: Vec<T>,
     /// Z: b x r.
     pub(super) codes: Vec<T>,
-    /// Z . K: b x r.
+    /// K, then Z . K in its place: b x r.
     weights: Vec<T>,
     /// Column sums w of Z . K: one per column.
     pub(super) totals: Vec<T>,
@@ -82,7 +79,6 @@ impl<T: Scalar> Work<T> {
             x: gather(chunk, columns, m),
             missing: gather(chunk, missing, m),
             velocity: zeros(b * m),
-            kernel: zeros(b * r),
             codes: zeros(b * r),
             weights: zeros(b * r),
             totals: zeros(b),
@@ -126,15 +122,14 @@ impl<T: Scalar> Work<T> {
     /// `K`, `Z = C K`, `W = Z . K` and its column sums.
     pub(super) fn encode(&mut self, d: &Dictionary<T>, shared: &Shared<T>) {
         let (b, r) = (self.totals.len(), self.r);
-        d.kernel(&self.x, &mut self.kernel);
+        d.kernel(&self.x, &mut self.weights);
         multiply(
             rows_mut(&mut self.codes, b, r),
-            rows(&self.kernel, b, r),
+            rows(&self.weights, b, r),
             rows(&shared.inverse, r, r),
         );
         let pass = WeightPass {
             r,
-            kernel: &self.kernel,
             codes: &self.codes,
             weights: &mut self.weights,
             totals: &mut self.totals,
@@ -156,7 +151,7 @@ impl<T: Scalar> Work<T> {
         multiply(rows_mut(&mut pulled, r, m), weights.transpose(), rows(&self.x, b, m));
         let mut codes = vec![T::zero(); r * r];
         let z = rows(&self.codes, b, r);
-        multiply(rows_mut(&mut codes, r, r), z.transpose(), z);
+        gram_lower(rows_mut(&mut codes, r, r), z.transpose());
         let mut sums = vec![0.0; r];
         for row in self.weights.chunks(r) {
             sums.iter_mut().zip(row).for_each(|(s, w)| *s += w.wide());
@@ -184,8 +179,8 @@ fn gather<V: Copy>(chunk: &[usize], columns: &[V], m: usize) -> Vec<V> {
 
 struct WeightPass<'a, T> {
     r: usize,
-    kernel: &'a [T],
     codes: &'a [T],
+    /// K, of which the weights are made.
     weights: &'a mut [T],
     totals: &'a mut [T],
 }
@@ -195,25 +190,21 @@ impl<T: Scalar> WithSimd for WeightPass<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let columns = self.kernel.chunks(self.r).zip(self.codes.chunks(self.r));
-        let columns = columns.zip(self.weights.chunks_mut(self.r)).zip(self.totals);
-        for (((k, z), w), total) in columns {
+        let columns = self.weights.chunks_mut(self.r).zip(self.codes.chunks(self.r));
+        for ((w, z), total) in columns.zip(self.totals) {
             let mut sums = [T::zero(); LANES];
-            let mut group = |k: &[T; LANES], z: &[T; LANES]| {
-                let mut w = [T::zero(); LANES];
+            let mut group = |w: &mut [T; LANES], z: &[T; LANES]| {
                 for l in 0..LANES {
-                    w[l] = k[l] * z[l];
+                    w[l] *= z[l];
                     sums[l] += w[l];
                 }
-                w
             };
-            let (k, k_rest) = k.as_chunks::<LANES>();
             let (z, z_rest) = z.as_chunks::<LANES>();
             let (w, w_rest) = w.as_chunks_mut::<LANES>();
-            for ((k, z), w) in k.iter().zip(z).zip(w) {
-                *w = group(k, z);
-            }
-            w_rest.copy_from_slice(&group(&padded(k_rest), &padded(z_rest))[..w_rest.len()]);
+            w.iter_mut().zip(z).for_each(|(w, z)| group(w, z));
+            let mut last = padded(w_rest);
+            group(&mut last, &padded(z_rest));
+            w_rest.copy_from_slice(&last[..w_rest.len()]);
             *total = sums.iter().copied().sum();
         }
     }

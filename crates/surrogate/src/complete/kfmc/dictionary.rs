@@ -6,7 +6,7 @@ use rand::RngExt;
 
 use super::batch::{Shared, Sums};
 use crate::Scalar;
-use crate::algebra::{add_product, multiply, rows, rows_mut};
+use crate::algebra::{add_product, gram_lower, mirror_lower, multiply, rows, rows_mut};
 use crate::scalar::{LANES, padded};
 
 /// Rounds of the power method for the step size; the bound is damped anyway.
@@ -58,6 +58,18 @@ impl<T: Scalar> Dictionary<T> {
         pulp::Arch::new().dispatch(KernelPass { dots: out, x: &x, d: &self.half_squares, scale });
     }
 
+    /// Kernels of the atoms with each other: r x r, symmetric to the last bit.
+    pub(super) fn own_kernel(&self) -> Vec<T> {
+        let (m, r) = (self.m, self.r);
+        let mut out = vec![T::zero(); r * r];
+        gram_lower(rows_mut(&mut out, r, r), rows(&self.atoms, r, m));
+        let (squares, scale) = (&self.half_squares, T::of(1.0 / self.s2));
+        pulp::Arch::new().dispatch(KernelPass { dots: &mut out, x: squares, d: squares, scale });
+        mirror_lower(rows_mut(&mut out, r, r));
+        (0..r).for_each(|i| out[i * r + i] = T::one());
+        out
+    }
+
     /// The gradient with respect to the atoms, r x m, and the bound of its curvature.
     ///
     /// `grad_D = (x T1^T - D diag(c1)) / s2 + 2/s2 (D T2 - D diag(c2))` with `T1 = -(Z . K)` and
@@ -70,15 +82,12 @@ impl<T: Scalar> Dictionary<T> {
         for part in parts {
             pulled.iter_mut().zip(&part.pulled).for_each(|(sum, p)| *sum -= *p);
             c1.iter_mut().zip(&part.weights).for_each(|(sum, w)| *sum -= w);
-            for j in 0..r {
-                for i in 0..r {
-                    t2[(i, j)] += part.codes[j * r + i].wide();
-                }
-            }
         }
-        for j in 0..r {
-            for i in 0..r {
-                t2[(i, j)] *= 0.5 * shared.kernel[j * r + i].wide();
+        for i in 0..r {
+            for j in 0..=i {
+                let codes: f64 = parts.iter().map(|part| part.codes[i * r + j].wide()).sum();
+                let value = 0.5 * shared.kernel[i * r + j].wide() * codes;
+                (t2[(i, j)], t2[(j, i)]) = (value, value);
             }
         }
         let c2: Vec<f64> = (0..r).map(|j| (0..r).map(|i| t2[(i, j)]).sum()).collect();
