@@ -117,7 +117,7 @@ impl<'a> Fit<'a> {
             n_used = sample.n_rows();
             let is_small = sample.n_rows() <= confirm::MOST_ROWS;
             drive.settings.confirms = i + 1 == levels.len() && is_small && self.confirms();
-            let mut engine = self.engine(&sample, self.validation());
+            let mut engine = Engine::new(&sample, self.validation());
             let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, tell)?;
             drive.ensemble(tell);
             let is_cut = matches!(ended, Some(StopReason::Cancelled | StopReason::TimeBudget));
@@ -167,7 +167,7 @@ impl<'a> Fit<'a> {
             let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
             let keep_models = drive.keeps_models(round);
             let mut engine =
-                self.engine(sample, Validation { seed, keep_models, ..self.validation() });
+                Engine::new(sample, Validation { seed, keep_models, ..self.validation() });
             if !drive.confirm(&mut engine, keep_models, judging, tell)? {
                 return Ok(round - 1);
             }
@@ -245,13 +245,6 @@ impl<'a> Fit<'a> {
             keep_models: true,
             ..Validation::default()
         }
-    }
-
-    /// What runs pipelines on a table, and keeps to the memory that is left.
-    fn engine<'d>(&self, dataset: &'d Dataset, options: Validation) -> Engine<'d> {
-        // What is left is the allocator's matter, and may not decide where a run is to be repeatable.
-        let ceiling = self.automl.max_evaluations.is_none().then_some(self.memory_limit);
-        Engine::new(dataset, options, ceiling)
     }
 
     /// The rows of a level, and those that learners are judged on.
