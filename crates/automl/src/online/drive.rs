@@ -73,6 +73,7 @@ pub(crate) struct Drive<'a> {
     pub(super) last_round: Duration,
     /// Bytes in memory beyond which learners are let go again.
     full_bytes: f64,
+    is_short_of_memory: bool,
     /// The family of each estimator.
     pub(super) families: Vec<usize>,
 }
@@ -105,6 +106,7 @@ impl<'a> Drive<'a> {
             taking_secs: 0.0,
             last_round: Duration::ZERO,
             full_bytes: 0.0,
+            is_short_of_memory: false,
             families: family_of_estimators(),
         }
     }
@@ -182,11 +184,12 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Lets go of learners where the process comes near its ceiling: their sizes are counted as in a file, and what
-    /// they take in memory is more. Not in a repeatable run, which must not depend on the allocator.
+    /// Lets go of learners where the process comes near its ceiling, and from then on runs one step at a time: what the
+    /// steps of several threads prepare takes the more. Not in a repeatable run, which must not depend on the allocator.
     pub(super) fn keep_to_memory(&mut self) {
         let limit = self.settings.memory_limit as f64;
         let bytes = memory::resident().map_or(0.0, |bytes| bytes as f64);
+        self.is_short_of_memory |= !self.is_repeatable() && bytes > FULL_SHARE * limit;
         // What was let go is used again before the process grows, but is not given back at once.
         if !self.is_repeatable() && bytes > self.full_bytes.max(FULL_SHARE * limit) {
             self.combiner.shrink();
@@ -204,7 +207,8 @@ impl<'a> Drive<'a> {
         };
         let mut most = self.settings.max_evaluations.map(|n| n - self.counts.n_started);
         let mut steps = Vec::new();
-        while steps.len() < self.settings.side_by_side.max(1) && most != Some(0) {
+        let n_steps = if self.is_short_of_memory { 1 } else { self.settings.side_by_side.max(1) };
+        while steps.len() < n_steps && most != Some(0) {
             let Some(mut step) = policy.next(left_secs)? else { break };
             if let Some(most) = &mut most {
                 step.members.truncate(*most);
