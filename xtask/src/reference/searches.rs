@@ -155,7 +155,11 @@ fn budgets(bench: &Bench<'_>, context: &Context, lines: &[Line]) -> Tables {
             for (b, budget) in BUDGETS.iter().enumerate() {
                 let ours = average(&found[b], |f| f.best);
                 let what = format!("{}, {budget} s", line.1);
-                let rule = if line.0 == EI { judged(context) } else { Rule::Shown };
+                let rule = if judged(line.0) && context.every == 1 {
+                    Rule::AtMostPlus(MARGIN)
+                } else {
+                    Rule::Shown
+                };
                 table.push(match reference {
                     None => Row::shown(what, ours),
                     Some(r) => Row::new(what, r[b], ours, rule),
@@ -167,37 +171,13 @@ fn budgets(bench: &Bench<'_>, context: &Context, lines: &[Line]) -> Tables {
         }
         tables.push(table);
     }
-    tables.extend(families_on_both(lines, &both, context));
     tables.push(against_ei(lines, &both));
     Ok(tables)
 }
 
-/// How policies are judged that are, or might be, the default.
-fn judged(context: &Context) -> Rule {
-    if context.every == 1 { Rule::AtMostPlus(MARGIN) } else { Rule::Shown }
-}
-
-/// Families on sets A and B together: §16 gives no margin for their rows, and on 43 datasets their means are uncertain by
-/// more than that of expected improvement one by one.
-fn families_on_both(
-    lines: &[Line],
-    both: &[Vec<Vec<Option<Found>>>],
-    context: &Context,
-) -> Option<Table> {
-    let mut table =
-        Table::new("Sets A and B together, true runtimes: mean regret of families (§18)");
-    for (line, found) in lines.iter().zip(both) {
-        let (true, Some(of_b)) = (matches!(line.0, Kind::Block(_) | Kind::Best(_)), line.3) else {
-            continue;
-        };
-        for (b, budget) in BUDGETS.iter().enumerate() {
-            let reference = (line.2[b] + of_b[b]) / 2.0;
-            let ours = average(&found[b], |f| f.best);
-            let what = format!("{}, {budget} s", line.1);
-            table.push(Row::new(what, reference, ours, judged(context)));
-        }
-    }
-    (!table.rows.is_empty()).then_some(table)
+/// Policies whose row must be reached: those that are, or might be, the default.
+fn judged(kind: Kind) -> bool {
+    matches!(kind, Kind::Single { per_second: true, .. } | Kind::Block(_) | Kind::Best(_))
 }
 
 /// A few datasets at two budgets.
@@ -279,7 +259,8 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
             let (difference, error) = mean_and_error(&differences);
             let what = format!("{name}, {budget} s (±{error:.4})");
             // Only the corrected one is what runs.
-            let rule = if p == 2 { judged(context) } else { Rule::Shown };
+            let rule =
+                if p == 2 && context.every == 1 { Rule::AtMostPlus(MARGIN) } else { Rule::Shown };
             table.push(Row::new(what, 0.0, difference, rule));
         }
     }

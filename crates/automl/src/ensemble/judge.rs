@@ -5,7 +5,7 @@ use pitchpipe_table::{Decision, Labels, Metric};
 /// How much the smooth loss, the squared miss of the true class, counts beside the loss of decided labels,
 /// which has many draws: this, divided by the number of classes. Among many classes a forest is right with low
 /// probabilities, and its miss is large (docs/decisions/0060-online.md).
-pub const SMOOTH_SHARE: f64 = 0.4;
+const SMOOTH_SHARE: f64 = 0.4;
 
 /// The rows that ensembles are chosen by, and how they are judged.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ mod judge;
 mod vote;
 
 pub use greedy::{GreedySettings, select};
-pub use judge::{Judge, SMOOTH_SHARE};
+pub use judge::Judge;
 pub use vote::{VOTERS, majority, vote};
 
 use serde::{Deserialize, Serialize};

@@ -71,9 +71,8 @@ pub(crate) struct Drive<'a> {
     taking_secs: f64,
     /// What another round of confirming would take.
     pub(super) last_round: Duration,
-    /// Bytes in memory beyond which learners are let go again.
-    full_bytes: f64,
-    is_short_of_memory: bool,
+    /// Bytes in memory beyond which learners are let go again; none while memory was never short.
+    full_bytes: Option<f64>,
     /// The family of each estimator.
     pub(super) families: Vec<usize>,
 }
@@ -105,8 +104,7 @@ impl<'a> Drive<'a> {
             choice_secs: 0.0,
             taking_secs: 0.0,
             last_round: Duration::ZERO,
-            full_bytes: 0.0,
-            is_short_of_memory: false,
+            full_bytes: None,
             families: family_of_estimators(),
         }
     }
@@ -189,11 +187,10 @@ impl<'a> Drive<'a> {
     pub(super) fn keep_to_memory(&mut self) {
         let limit = self.settings.memory_limit as f64;
         let bytes = memory::resident().map_or(0.0, |bytes| bytes as f64);
-        self.is_short_of_memory |= !self.is_repeatable() && bytes > FULL_SHARE * limit;
-        // What was let go is used again before the process grows, but is not given back at once.
-        if !self.is_repeatable() && bytes > self.full_bytes.max(FULL_SHARE * limit) {
+        if !self.is_repeatable() && bytes > self.full_bytes.unwrap_or(FULL_SHARE * limit) {
             self.combiner.shrink();
-            self.full_bytes = bytes + GROWTH_SHARE * limit;
+            // What was let go is used again before the process grows, but is not given back at once.
+            self.full_bytes = Some(bytes + GROWTH_SHARE * limit);
         }
     }
 
@@ -207,7 +204,7 @@ impl<'a> Drive<'a> {
         };
         let mut most = self.settings.max_evaluations.map(|n| n - self.counts.n_started);
         let mut steps = Vec::new();
-        let n_steps = if self.is_short_of_memory { 1 } else { self.settings.side_by_side.max(1) };
+        let n_steps = if self.full_bytes.is_some() { 1 } else { self.settings.side_by_side.max(1) };
         while steps.len() < n_steps && most != Some(0) {
             let Some(mut step) = policy.next(left_secs)? else { break };
             if let Some(most) = &mut most {

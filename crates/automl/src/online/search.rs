@@ -28,8 +28,8 @@ use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
 /// Ensembles are chosen by no more rows than this.
 const MOST_JUDGED: usize = 6_000;
 
-/// The share of the memory that candidate learners may take, counted as bytes in a file: in memory they take about
-/// two and a half times that (a tree's node 28 bytes against 11), so a quarter of it is theirs.
+/// The share of the memory that candidate learners may take, counted as bytes in a file. In memory they take a few times
+/// that: numbers that are short in a file have their full width there.
 const LIBRARY_SHARE: f64 = 0.1;
 
 /// The share of the memory that the models of one step may take.
@@ -377,7 +377,7 @@ fn is_better(before: &Combiner, now: &Combiner) -> bool {
     }
 }
 
-/// What a search may take beyond what the process already has; in a repeatable run a part that does not depend on it.
+/// What a search may take beyond what the process already has; in a repeatable run all of its limit, as the process may not decide.
 fn free_memory(limit: u64, is_repeatable: bool) -> f64 {
     let resident = if is_repeatable { None } else { memory::resident() };
     resident.map_or(limit as f64, |bytes| limit.saturating_sub(bytes) as f64)
