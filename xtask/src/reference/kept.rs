@@ -43,19 +43,29 @@ impl Kept {
         key: &str,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let known = self.known.lock().ok().and_then(|known| known.get(key).cloned());
-        if let Some(value) = known.and_then(|v| serde_json::from_value(v).ok()) {
+        if let Some(value) = self.get(key) {
             return Ok(value);
         }
         let value = make()?;
-        if let (Some(path), Ok(line)) = (&self.path, serde_json::to_string(&(key, &value))) {
+        self.keep(key, &value);
+        Ok(value)
+    }
+
+    /// The result kept under `key`.
+    pub(crate) fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let known = self.known.lock().ok().and_then(|known| known.get(key).cloned());
+        known.and_then(|v| serde_json::from_value(v).ok())
+    }
+
+    /// Keeps a result for a later run.
+    pub(crate) fn keep<T: Serialize>(&self, key: &str, value: &T) {
+        if let (Some(path), Ok(line)) = (&self.path, serde_json::to_string(&(key, value))) {
             let _guard = self.known.lock();
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
             if let Err(e) = file.and_then(|mut f| f.write_all(format!("{line}\n").as_bytes())) {
                 eprintln!("not kept for a later run: {}: {e}", path.display());
             }
         }
-        Ok(value)
     }
 }
 

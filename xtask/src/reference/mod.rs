@@ -52,7 +52,6 @@ const GROUPS: &[Group] = &[
     ("runtimes", runtimes::tables),
     ("search", searches::tables),
     ("families", searches::families_tables),
-    ("family-rules", searches::rules_tables),
     ("predicted-runtimes", searches::predicted_tables),
     ("workers", searches::workers_tables),
     ("variants", searches::variants_tables),
