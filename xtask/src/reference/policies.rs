@@ -49,7 +49,7 @@ pub(crate) enum Kind {
 /// Changes to the default policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Variant {
-    /// A decision tree first, as the search online begins: its time tells how fast the machine is.
+    /// A decision tree first: its time tells how fast the machine is. Online naive Bayes opens, too.
     Tree,
     /// A tree, naive Bayes, neighbours and a perceptron first, on the prefix of the best pipeline on average.
     Landmarks,
