@@ -175,9 +175,16 @@ fn orthonormal(w: MatRef<'_, f64>) -> Result<Mat<f64>, SurrogateError> {
 
 /// Makes a matrix symmetric whose lower half is right.
 pub(crate) fn mirror_lower<T: Scalar>(mut a: MatMut<'_, T>) {
-    for j in 0..a.ncols() {
-        for i in 0..j {
-            a[(i, j)] = a[(j, i)];
+    const TILE: usize = 16;
+    let n = a.ncols();
+    // By tiles, as one side of a plain loop misses the cache.
+    for j0 in (0..n).step_by(TILE) {
+        for i0 in (0..j0 + TILE).step_by(TILE) {
+            for j in j0..(j0 + TILE).min(n) {
+                for i in i0..(i0 + TILE).min(j) {
+                    a[(i, j)] = a[(j, i)];
+                }
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ impl<T: Scalar> Shared<T> {
         });
         let inverse = spd_inverse(&regular)
             .ok_or(SurrogateError::NotConverged { what: "the inverse of the kernel matrix" })?;
-        let inverse = (0..r * r).map(|at| inverse[(at % r, at / r)]).collect();
+        let inverse = (0..r).flat_map(|j| inverse.col_as_slice(j)).copied().collect();
         Ok(Self { kernel, inverse })
     }
 }

@@ -1,6 +1,5 @@
 //! The dictionary: kernels with it, and its gradient step.
 
-use faer::Mat;
 use pulp::{Simd, WithSimd};
 use rand::RngExt;
 
@@ -78,35 +77,26 @@ impl<T: Scalar> Dictionary<T> {
         let (m, r) = (self.m, self.r);
         let mut pulled = vec![T::zero(); r * m];
         let mut c1 = vec![0.0; r];
-        let mut t2 = Mat::<f64>::zeros(r, r);
         for part in parts {
             pulled.iter_mut().zip(&part.pulled).for_each(|(sum, p)| *sum -= *p);
             c1.iter_mut().zip(&part.weights).for_each(|(sum, w)| *sum -= w);
         }
-        for i in 0..r {
-            for j in 0..=i {
-                let codes: f64 = parts.iter().map(|part| part.codes[i * r + j].wide()).sum();
-                let value = 0.5 * shared.kernel[i * r + j].wide() * codes;
-                (t2[(i, j)], t2[(j, i)]) = (value, value);
-            }
-        }
-        let c2: Vec<f64> = (0..r).map(|j| (0..r).map(|i| t2[(i, j)]).sum()).collect();
+        // 2 T2, of which the rest is made in place.
+        let mut mixing = code_products(shared, parts, r);
+        let sums = mixing.chunks(r).map(|row| row.iter().map(|v| v.wide()).sum::<f64>());
+        let c2: Vec<f64> = sums.map(|sum| 0.5 * sum).collect();
+        let own: Vec<f64> = (0..r).map(|i| mixing[i * r + i].wide()).collect();
+        let less = |mixing: &mut [T], diagonal: &dyn Fn(usize) -> f64| {
+            (0..r).for_each(|i| mixing[i * r + i] = T::of(own[i] - diagonal(i)));
+        };
+        less(&mut mixing, &|i| c1[i] + 2.0 * c2[i].abs());
+        let bound = spectral_norm(&mixing, r) / self.s2;
+        less(&mut mixing, &|i| c1[i] + 2.0 * c2[i]);
         // pulled = -(x (Z . K)^T)^T so far; the rest is a product with the atoms.
-        let mixing: Vec<T> = (0..r * r)
-            .map(|at| {
-                let (i, j) = (at / r, at % r);
-                let diagonal = if i == j { c1[j] + 2.0 * c2[j] } else { 0.0 };
-                T::of(2.0 * t2[(i, j)] - diagonal)
-            })
-            .collect();
         add_product(rows_mut(&mut pulled, r, m), rows(&mixing, r, r), rows(&self.atoms, r, m));
         let scale = T::of(1.0 / self.s2);
         pulled.iter_mut().for_each(|g| *g *= scale);
-        let bound = Mat::from_fn(r, r, |i, j| {
-            let diagonal = if i == j { c1[j] + 2.0 * c2[j].abs() } else { 0.0 };
-            (2.0 * t2[(i, j)] - diagonal) / self.s2
-        });
-        (pulled, spectral_norm(&bound))
+        (pulled, bound)
     }
 
     /// One step down the gradient, with momentum.
@@ -160,27 +150,65 @@ impl<T: Scalar> WithSimd for HalfSquares<'_, T> {
     }
 }
 
-/// The largest absolute eigenvalue of a symmetric matrix, by the power method.
-fn spectral_norm(a: &Mat<f64>) -> f64 {
-    let n = a.nrows();
-    let mut v: Vec<f64> = (0..n).map(|i| 1.0 + 0.1 * (i % 7) as f64).collect();
+/// `(Z Z^T) . K_DD`, from the lower halves of the chunks' products of codes.
+fn code_products<T: Scalar>(shared: &Shared<T>, parts: &[Sums<T>], r: usize) -> Vec<T> {
+    let mut out = vec![T::zero(); r * r];
+    for i in 0..r {
+        let lower = i * r..i * r + i + 1;
+        let row = &mut out[lower.clone()];
+        for part in parts {
+            row.iter_mut().zip(&part.codes[lower.clone()]).for_each(|(sum, c)| *sum += *c);
+        }
+        row.iter_mut().zip(&shared.kernel[lower]).for_each(|(sum, k)| *sum *= *k);
+    }
+    mirror_lower(rows_mut(&mut out, r, r));
+    out
+}
+
+/// The largest absolute eigenvalue of a symmetric n x n matrix, by the power method.
+fn spectral_norm<T: Scalar>(a: &[T], n: usize) -> f64 {
+    let length = |v: &[T]| v.iter().map(|x| x.wide() * x.wide()).sum::<f64>().sqrt();
+    let mut v: Vec<T> = (0..n).map(|i| T::of(1.0 + 0.1 * (i % 7) as f64)).collect();
     let mut norm = 0.0;
     for _ in 0..POWER_ROUNDS {
-        let mut next = vec![0.0; n];
-        for j in 0..n {
-            let column = a.col(j);
-            next.iter_mut().zip(column.iter()).for_each(|(s, x)| *s += x * v[j]);
-        }
-        let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
-        norm = next.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if norm == 0.0 || length == 0.0 {
+        let next = pulp::Arch::new().dispatch(Times { a, v: &v });
+        let (before, after) = (length(&v), length(&next));
+        if before == 0.0 || after == 0.0 {
             return 0.0;
         }
-        norm /= length;
-        let scale = 1.0 / (norm * length);
-        v = next.iter().map(|x| x * scale).collect();
+        norm = after / before;
+        let scale = T::of(1.0 / after);
+        v = next.iter().map(|x| *x * scale).collect();
     }
     norm
+}
+
+/// A square matrix times a vector.
+struct Times<'a, T> {
+    a: &'a [T],
+    v: &'a [T],
+}
+
+impl<T: Scalar> WithSimd for Times<'_, T> {
+    type Output = Vec<T>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<T> {
+        let (v, v_rest) = self.v.as_chunks::<LANES>();
+        let v_rest: [T; LANES] = padded(v_rest);
+        let mut out = Vec::with_capacity(self.v.len());
+        for row in self.a.chunks(self.v.len()) {
+            let mut lanes = [T::zero(); LANES];
+            let (groups, rest) = row.as_chunks::<LANES>();
+            for (a, v) in groups.iter().zip(v).chain([(&padded(rest), &v_rest)]) {
+                for l in 0..LANES {
+                    lanes[l] += a[l] * v[l];
+                }
+            }
+            out.push(lanes.iter().copied().sum());
+        }
+        out
+    }
 }
 
 /// `exp((x.d - |x|^2/2 - |d|^2/2) / s2)`.
