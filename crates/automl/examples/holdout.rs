@@ -1,7 +1,7 @@
 //! Searches on tables of a corpus, measured on rows that were held out, next to a default random forest.
 //!
 //! `holdout CORPUS [--budget SECS] [--methods auto,random] [--tables a,b] [--most-rows N] [--folds N]
-//! [--seeds N] [--threads N] [--surrogate FILE] [--spent yes]`
+//! [--seeds N] [--threads N] [--surrogate FILE] [--ensemble vote|average] [--spent yes]`
 //! prints one line a table and method, then means.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_automl::offline::corpus::{load, tables};
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Method, Progress};
+use pitchpipe_automl::{AutoMl, Combination, Method, Progress};
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, PipelineId};
 use pitchpipe_table::{Dataset, Labels, Metric, balanced_error_rate, holdout};
@@ -54,6 +54,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 }
                 if let Some(n) = option("--threads") {
                     automl = automl.threads(n.parse()?);
+                }
+                if let Some(way) = option("--ensemble") {
+                    automl = automl.ensemble(match way {
+                        "vote" => Combination::Vote,
+                        _ => Combination::Average,
+                    });
                 }
                 if let Some(file) = option("--surrogate") {
                     automl = automl.surrogate(Arc::new(Surrogate::read(Path::new(file))?));

@@ -5,10 +5,17 @@ use super::Selection;
 /// How many vote.
 pub const VOTERS: usize = 5;
 
-/// The five best of candidates that come best first; each has one vote.
-pub fn vote(n_candidates: usize) -> Selection {
-    let n = n_candidates.min(VOTERS);
-    Selection { weights: (0..n).map(|i| (i, 1.0 / n as f64)).collect(), loss: f64::NAN }
+/// The five best of candidates that come best first, given the labels that each predicts out of fold; each has one vote.
+/// Candidates that predict the same everywhere count as one.
+pub fn vote(labels: &[&[u32]]) -> Selection {
+    let mut voters: Vec<usize> = Vec::new();
+    for (at, own) in labels.iter().enumerate() {
+        if voters.len() < VOTERS && voters.iter().all(|&v| labels[v] != *own) {
+            voters.push(at);
+        }
+    }
+    let share = 1.0 / voters.len().max(1) as f64;
+    Selection { weights: voters.into_iter().map(|v| (v, share)).collect(), loss: f64::NAN }
 }
 
 /// The class most voted for; the better-ranked voter's wins a draw. `votes` come best-ranked first.
@@ -31,8 +38,11 @@ mod tests {
     }
 
     #[test]
-    fn five_vote_at_most() {
-        assert_eq!(vote(7).weights.len(), 5);
-        assert_eq!(vote(2).weights, [(0, 0.5), (1, 0.5)]);
+    fn five_that_differ_vote_at_most() {
+        let labels: Vec<[u32; 1]> = (0..7).map(|i| [i]).collect();
+        let labels: Vec<&[u32]> = labels.iter().map(|l| l.as_slice()).collect();
+        assert_eq!(vote(&labels).weights.len(), 5);
+        assert_eq!(vote(&[&[0, 1], &[0, 1], &[1, 1]]).weights, [(0, 0.5), (2, 0.5)]);
+        assert_eq!(vote(&[]).weights, []);
     }
 }

@@ -6,9 +6,7 @@ use pitchpipe_table::{Labels, Metric};
 
 use super::library::{Learner, Library};
 use super::report::Errors;
-use crate::ensemble::{
-    Combination, GreedySettings, Judge, Selection, VOTERS, majority, select, vote,
-};
+use crate::ensemble::{Combination, GreedySettings, Judge, Selection, majority, select, vote};
 
 /// How many candidate learners an ensemble is chosen among.
 const LIBRARY: usize = 40;
@@ -120,7 +118,10 @@ impl Combiner {
         let start = Instant::now();
         let learners = self.library.learners();
         let positions = match self.combination {
-            Combination::Vote => vote(learners.len()),
+            Combination::Vote => {
+                let labels: Vec<&[u32]> = learners.iter().map(|l| l.labels.as_slice()).collect();
+                vote(&labels)
+            }
             Combination::Average => {
                 let candidates: Vec<&[f32]> =
                     learners.iter().map(|l| l.probabilities.as_slice()).collect();
@@ -131,7 +132,7 @@ impl Combiner {
             }
         };
         self.errors = Some(match self.combination {
-            Combination::Vote => self.voted_errors(),
+            Combination::Vote => self.voted_errors(&positions),
             Combination::Average => self.averaged_errors(&positions),
         });
         let weights =
@@ -152,9 +153,9 @@ impl Combiner {
     }
 
     /// The errors of the majority's labels; probabilities are shares of the votes.
-    fn voted_errors(&self) -> Errors {
-        let learners = self.library.learners();
-        let voters = &learners[..learners.len().min(VOTERS)];
+    fn voted_errors(&self, positions: &Selection) -> Errors {
+        let voters: Vec<&Learner> =
+            positions.weights.iter().map(|&(at, _)| &self.library.learners()[at]).collect();
         let n_classes = self.truth.n_classes();
         let mut shares = vec![0.0; self.truth.len() * n_classes];
         let voted: Vec<u32> = (0..self.truth.len())

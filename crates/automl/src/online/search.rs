@@ -62,8 +62,9 @@ impl<'a> Fit<'a> {
         dataset: &'a Dataset,
         start: Instant,
     ) -> Result<Self, AutoMlError> {
-        let few = if dataset.n_rows() < FEW_ROWS { 5 } else { 3 };
         let memory_limit = automl.memory_limit.unwrap_or_else(memory::default_limit);
+        // The paper's systems, and what is to be compared with their vote, have its three folds.
+        let is_few = dataset.n_rows() < FEW_ROWS && combination_of(automl) == Combination::Average;
         Ok(Self {
             automl,
             dataset,
@@ -71,7 +72,7 @@ impl<'a> Fit<'a> {
             surrogate: automl.surrogate.clone().unwrap_or_else(Surrogate::embedded),
             memory_limit,
             free_memory: free_memory(memory_limit, automl.max_evaluations.is_some()),
-            n_folds: automl.n_folds.unwrap_or(if automl.method.is_of_paper() { 3 } else { few }),
+            n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }),
         })
     }
 
@@ -211,11 +212,8 @@ impl<'a> Fit<'a> {
         secs
     }
 
-    /// How base learners are combined: the paper's systems vote, unless told otherwise.
     fn combination(&self) -> Combination {
-        let usual =
-            if self.automl.method.is_of_paper() { Combination::Vote } else { Combination::Average };
-        self.automl.ensemble.unwrap_or(usual)
+        combination_of(self.automl)
     }
 
     fn settings(&self, kind: ErrorKind) -> Settings {
@@ -358,6 +356,12 @@ impl<'a> Fit<'a> {
         model.shrink_to(self.automl.model_size_limit)?;
         Ok(model)
     }
+}
+
+/// How base learners are combined: the paper's systems vote, unless told otherwise.
+fn combination_of(automl: &AutoMl) -> Combination {
+    let usual = if automl.method.is_of_paper() { Combination::Vote } else { Combination::Average };
+    automl.ensemble.unwrap_or(usual)
 }
 
 fn confirmed_note(n_times: usize) -> String {

@@ -63,7 +63,8 @@ enum Phase {
 
 impl PaperLoop {
     /// `embeddings`: the largest rank there is x pipelines, of which `rank` rows are used at first. `secs`:
-    /// predicted seconds, `None` where a pipeline cannot be run. `baseline`: a pipeline to run first.
+    /// predicted seconds, `None` where a pipeline cannot be run. `baseline`: a pipeline to run first, unless that is
+    /// expected to take more than an eighth of the budget: it is there so that there is an answer early.
     pub fn new(
         embeddings: ArrayView2<f32>,
         rank: usize,
@@ -96,7 +97,10 @@ impl PaperLoop {
             target_secs,
             round_start_left: budget_secs,
             phase: if baseline.is_some() { Phase::Baseline } else { Phase::Design },
-            queue: baseline.into_iter().filter(|&j| secs[j].is_finite()).collect(),
+            queue: baseline
+                .into_iter()
+                .filter(|&j| secs[j] <= DESIGN_SHARE * budget_secs)
+                .collect(),
             seen: Vec::new(),
             is_seen: vec![false; n],
             predictor: None,
