@@ -248,13 +248,11 @@ fn against_ei(lines: &[Line], both: &[Vec<Vec<Option<Found>>>]) -> Table {
     table
 }
 
-/// What not knowing the runtimes costs, on the datasets of sets A and B whose sizes are known.
+/// What not knowing the runtimes costs, on all datasets whose sizes are known: the 73 of them in sets A and B tell a loss at
+/// 3 s to .0037 only. Those are shown beside.
 fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError> {
-    let datasets: Vec<usize> = some_of(set_a(), context)
-        .into_iter()
-        .chain(some_of(set_b(), context))
-        .filter(|&d| bench.sizes[d].is_some())
-        .collect();
+    let known = (0..bench.sizes.len()).filter(|&d| bench.sizes[d].is_some());
+    let datasets: Vec<usize> = some_of(known.collect(), context);
     let policies = [
         (DEFAULT, Times::True),
         (DEFAULT, Times::Predicted),
@@ -263,8 +261,10 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
     ];
     let budgets = &BUDGETS[..5];
     let found = bench.run(&policies, budgets, &datasets, 1)?;
+    let (a, b) = (set_a(), set_b());
+    let is_in_a_or_b = |at: usize| a.contains(&datasets[at]) || b.contains(&datasets[at]);
     let mut table = Table::new(format!(
-        "Default policy with predicted runtimes less true ones, {} datasets (± standard error)",
+        "Default policy with predicted runtimes less true ones, {} datasets, and those in A and B (± standard error)",
         datasets.len()
     ));
     let names = [
@@ -274,15 +274,26 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
     ];
     for (p, name) in names {
         for (b, budget) in budgets.iter().enumerate() {
-            let pairs = found[p][b].iter().zip(&found[0][b]);
-            let differences: Vec<f64> =
-                pairs.filter_map(|(a, t)| Some(a.as_ref()?.best - t.as_ref()?.best)).collect();
-            let (difference, error) = mean_and_error(&differences);
-            let what = format!("{name}, {budget} s (±{error:.4})");
+            let lost = |counts: &dyn Fn(usize) -> bool| {
+                let pairs = found[p][b].iter().zip(&found[0][b]).enumerate();
+                let counted = pairs.filter(|(at, _)| counts(*at));
+                let differences: Vec<f64> = counted
+                    .filter_map(|(_, (ours, best))| Some(ours.as_ref()?.best - best.as_ref()?.best))
+                    .collect();
+                mean_and_error(&differences)
+            };
             // The best of them is judged.
             let rule =
                 if p == 3 && context.every == 1 { Rule::AtMostPlus(MARGIN) } else { Rule::Shown };
-            table.push(Row::new(what, 0.0, difference, rule));
+            let (difference, error) = lost(&|_| true);
+            table.push(Row::new(
+                format!("{name}, {budget} s (±{error:.4})"),
+                0.0,
+                difference,
+                rule,
+            ));
+            let (difference, error) = lost(&is_in_a_or_b);
+            table.push(Row::shown(format!("  A and B (±{error:.4})"), difference));
         }
     }
     Ok(table)
