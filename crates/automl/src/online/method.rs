@@ -21,12 +21,20 @@ pub enum Method {
     KernelOboe,
     /// Pipelines in a random order.
     Random,
+    /// Oboe's estimators on its preparation in a random order: what `Oboe` is to be measured by.
+    RandomOboe,
 }
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Auto, Self::Oboe, Self::TensorOboe, Self::KernelOboe, Self::Random];
+    pub const ALL: [Self; 6] = [
+        Self::Auto,
+        Self::Oboe,
+        Self::TensorOboe,
+        Self::KernelOboe,
+        Self::Random,
+        Self::RandomOboe,
+    ];
 
     /// Its name on the command line, in Python and in files.
     pub fn name(self) -> &'static str {
@@ -36,6 +44,7 @@ impl Method {
             Self::TensorOboe => "tensor-oboe",
             Self::KernelOboe => "kernel-oboe",
             Self::Random => "random",
+            Self::RandomOboe => "random-oboe",
         }
     }
 
@@ -53,7 +62,9 @@ impl fmt::Display for Method {
 
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no method \"{0}\"; choose among auto, oboe, tensor-oboe, kernel-oboe and random")]
+#[error(
+    "there is no method \"{0}\"; choose among auto, oboe, tensor-oboe, kernel-oboe, random and random-oboe"
+)]
 pub struct UnknownMethod(pub String);
 
 impl FromStr for Method {

@@ -62,21 +62,40 @@ pub(crate) fn make(setup: Setup<'_>) -> Result<Made, AutoMlError> {
         }
         Method::KernelOboe => Ok((Box::new(kernel(&setup, missing)?), ErrorKind::Native)),
         Method::Random => {
-            let mut order: Vec<usize> = (0..setup.space.len()).collect();
-            order.shuffle(&mut Stream::new(setup.seed).named("random order").rng());
-            let ids: Vec<PipelineId> =
-                (0..setup.space.len()).map(|at| setup.space.id(at)).collect();
-            let secs = ids.iter().map(|id| Some(setup.secs[id.index()])).collect();
-            Ok((Box::new(Mapped { policy: InOrder::new(order, secs), ids }), ErrorKind::Native))
+            let all = (0..setup.space.len()).map(|at| setup.space.id(at)).collect();
+            Ok((Box::new(in_random_order(&setup, all)), ErrorKind::Native))
+        }
+        Method::RandomOboe => {
+            let embedding = surrogate.oboe().ok_or(missing)?;
+            let (ids, columns) = distinct_pipelines(&setup.space, embedding);
+            let distinct = columns.iter().filter_map(|&c| ids[c]).collect();
+            Ok((Box::new(in_random_order(&setup, distinct)), ErrorKind::Native))
         }
     }
 }
 
-/// The paper's loop over those columns of an embedding that are distinct computations here.
-fn paper(setup: &Setup<'_>, embedding: &Embedding) -> Result<Mapped<PaperLoop>, AutoMlError> {
+/// Pipelines in an order that the seed decides.
+fn in_random_order(setup: &Setup<'_>, ids: Vec<PipelineId>) -> Mapped<InOrder> {
+    let mut order: Vec<usize> = (0..ids.len()).collect();
+    order.shuffle(&mut Stream::new(setup.seed).named("random order").rng());
+    let secs = ids.iter().map(|id| Some(setup.secs[id.index()])).collect();
+    Mapped { policy: InOrder::new(order, secs), ids }
+}
+
+/// The pipelines of an embedding's columns, and those columns that are distinct computations here.
+fn distinct_pipelines(
+    space: &Space,
+    embedding: &Embedding,
+) -> (Vec<Option<PipelineId>>, Vec<usize>) {
     let all = embedding.pipelines.iter().map(|&j| PipelineId::new(j as usize));
     let ids: Vec<Option<PipelineId>> = all.collect();
-    let columns = distinct_columns(&setup.space, &ids);
+    let columns = distinct_columns(space, &ids);
+    (ids, columns)
+}
+
+/// The paper's loop over those columns of an embedding that are distinct computations here.
+fn paper(setup: &Setup<'_>, embedding: &Embedding) -> Result<Mapped<PaperLoop>, AutoMlError> {
+    let (ids, columns) = distinct_pipelines(&setup.space, embedding);
     let y = embedding.y.select(Axis(1), &columns);
     paper_loop(setup, &ids, &columns, y.view(), embedding.initial_rank)
 }

@@ -19,6 +19,8 @@ pub(super) enum System {
     Random,
     /// The same with the paper's vote of the five best: what the paper's systems are to be measured by.
     RandomVote,
+    /// The same among the estimators that Oboe chooses among, on its preparation.
+    RandomOboe,
     /// The pipeline with the lowest mean error over the meta-training datasets, fitted once.
     Baseline,
     /// scikit-learn's defaults.
@@ -33,13 +35,14 @@ pub(super) enum System {
 }
 
 impl System {
-    pub(super) const OURS: [Self; 7] = [
+    pub(super) const OURS: [Self; 8] = [
         Self::Auto,
         Self::Oboe,
         Self::TensorOboe,
         Self::KernelOboe,
         Self::Random,
         Self::RandomVote,
+        Self::RandomOboe,
         Self::Baseline,
     ];
     pub(super) const SKLEARN: [Self; 2] = [Self::RandomForest, Self::HistGradientBoosting];
@@ -57,6 +60,7 @@ impl System {
             Self::KernelOboe => "kernel-oboe",
             Self::Random => "random",
             Self::RandomVote => "random-vote",
+            Self::RandomOboe => "random-oboe",
             Self::Baseline => "baseline",
             Self::RandomForest => "random-forest",
             Self::HistGradientBoosting => "hist-gradient-boosting",
@@ -71,6 +75,7 @@ impl System {
     pub(super) fn arguments(self) -> Vec<&'static str> {
         match self {
             Self::RandomVote => vec!["--method", "random", "--ensemble", "vote"],
+            Self::RandomOboe => vec!["--method", "random-oboe", "--ensemble", "vote"],
             _ => vec!["--method", self.name()],
         }
     }
