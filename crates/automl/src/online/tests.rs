@@ -209,6 +209,12 @@ fn the_pipeline_that_is_best_on_average_runs_first() {
 }
 
 #[test]
+fn a_slow_one_does_not_run_first_however_good_on_average() {
+    let (_, ran, ..) = paper(|j| hashed(j) % 30, |j| if j == 17 { 2.6 } else { 0.2 }, 20.0, 17);
+    assert_ne!(ran[0], 17, "an eighth of the budget is 2.5 s");
+}
+
+#[test]
 fn the_time_target_doubles_and_the_rank_grows_where_the_ensemble_improved() {
     for budget in [12.0, 30.0] {
         let (policy, ..) =
