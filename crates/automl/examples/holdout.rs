@@ -58,7 +58,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if let Some(way) = option("--ensemble") {
                     automl = automl.ensemble(match way {
                         "vote" => Combination::Vote,
-                        _ => Combination::Average,
+                        "average" => Combination::Average,
+                        _ => return Err("--ensemble is vote or average".into()),
                     });
                 }
                 if let Some(file) = option("--surrogate") {

@@ -9,13 +9,13 @@ use super::recorded::{KINDS, N_ESTIMATORS, N_PREFIXES, kind, sizes};
 use super::{Context, Row, Rule, Table};
 
 /// Prefixes that stand for all in the comparison of forms. The reference does not name its six, and per kind the figures
-/// depend on which they are by some per cent. These are numpy's `default_rng(0).permutation(128)[:6]`: of 6,000 such
-/// draws and 1,800 even spreads the one that gives the reference's figures best, all 24 of its last row within .7 by
+/// depend on which they are by some per cent. These are numpy's `default_rng(0).permutation(128)[:6]`: of 6,000
+/// draws and 1,575 even spreads the one that gives the reference's figures best, all 24 of its last row within .7 by
 /// plain least squares.
 const PREFIXES: [usize; 6] = [34, 53, 102, 117, 121, 125];
 
 /// How far below the reference a share may be: half a per cent, as those are rounded, and twice the standard deviation over
-/// draws of the folds, which the reference does not name either (.35 for the perceptron, the one with the fewest runs).
+/// draws of the folds, which the reference does not name either (.35 for the perceptron, which has one setting only).
 const SLACK: f64 = 1.2;
 
 /// Reference: % within a factor of 2 and of 4 over all pipelines, then per kind of estimator.
