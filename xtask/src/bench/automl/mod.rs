@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, thread};
 
 use export::Split;
-use plan::{Choice, Run, System};
+use plan::{Choice, Contender, Run, System};
 use process::Place;
 use record::{Outcome, Record, Records};
-use systems::Programs;
+use systems::{Builds, Pair, Programs};
 
 use crate::corpus::Entry;
 use crate::python::root;
@@ -72,15 +72,19 @@ pub(crate) struct Options {
     /// The program to run [default: target/release/pitchpipe]
     #[arg(long, value_name = "FILE")]
     pitchpipe: Option<PathBuf>,
+    /// Another build of the program: whatever pitchpipe runs is run by both, in turns, and compared
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
     /// Only write the splits, and print which builds would run.
     #[arg(long, hide = true)]
     prepare: bool,
 }
 
 impl Options {
-    fn program(&self) -> PathBuf {
+    fn programs(&self) -> Pair {
         let default = || root().join("target/release/pitchpipe");
-        self.pitchpipe.clone().unwrap_or_else(default)
+        let present = self.pitchpipe.clone().unwrap_or_else(default);
+        Pair { present, before: self.before.clone() }
     }
 
     fn seeds(&self) -> Vec<u64> {
@@ -100,11 +104,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     systems.sort();
     systems.dedup();
     let datasets = datasets::chosen(&options.datasets)?;
+    let contenders = Contender::all(&systems, options.before.is_some());
     if options.prepare {
-        return prepare(options, &systems, &datasets);
+        return prepare(options, &contenders, &datasets);
     }
     if !options.report {
-        Benchmark::prepare(options, &systems, &datasets, path.clone())?.run_all(options.jobs)?;
+        Benchmark::prepare(options, &contenders, &datasets, path.clone())?.run_all(options.jobs)?;
     }
     let mut records = Records::read(&path)?;
     records.retain(|r| datasets.iter().any(|d| d.name == r.run.dataset));
@@ -122,20 +127,20 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Writes the splits and prints the builds.
-fn prepare(options: &Options, systems: &[System], datasets: &[Entry]) -> Result<(), String> {
+fn prepare(options: &Options, contenders: &[Contender], datasets: &[Entry]) -> Result<(), String> {
     for dataset in datasets {
         for seed in options.seeds() {
             Split::of(dataset, seed).write_once(dataset, seed)?;
         }
     }
-    let builds = systems::builds(systems, &options.program())?;
+    let builds = systems::builds(contenders, &options.programs())?;
     println!("{}", serde_json::to_string(&builds).expect("builds are plain data"));
     Ok(())
 }
 
 /// Has [`prepare`] done by a process of its own. What a process measures as its peak memory begins with
 /// that of the process that started it, so this one must stay small.
-fn prepared() -> Result<BTreeMap<System, String>, String> {
+fn prepared() -> Result<Builds, String> {
     let this = std::env::current_exe().map_err(|e| e.to_string())?;
     let output = Command::new(this)
         .args(std::env::args_os().skip(1))
@@ -162,22 +167,27 @@ struct Benchmark {
 impl Benchmark {
     fn prepare(
         options: &Options,
-        systems: &[System],
+        contenders: &[Contender],
         datasets: &[Entry],
         record: PathBuf,
     ) -> Result<Self, String> {
-        let programs = Programs::prepare(systems, &options.program(), prepared()?)?;
+        let programs = Programs::prepare(contenders, options.programs(), prepared()?)?;
         let records = Records::read(&record)?;
         let is_open = |run: &Run| match records.get(run) {
             None => true,
             Some(done) => {
-                (options.stale && done.build != programs.build(run.system))
+                (options.stale && done.build != programs.build(run.contender))
                     || (options.retry && !matches!(done.outcome, Outcome::Scored(_)))
             }
         };
         let names: Vec<String> = datasets.iter().map(|d| d.name.clone()).collect();
-        let mut runs =
-            plan::plan(systems, &names, &options.budgets(), &options.seeds(), options.interleave);
+        let mut runs = plan::plan(
+            contenders,
+            &names,
+            &options.budgets(),
+            &options.seeds(),
+            options.interleave,
+        );
         let n_planned = runs.len();
         runs.retain(is_open);
         eprintln!("{} of {n_planned} runs are recorded already", n_planned - runs.len());

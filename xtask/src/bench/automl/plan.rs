@@ -85,6 +85,11 @@ impl System {
         self != Self::Baseline && !Self::SKLEARN.contains(&self)
     }
 
+    /// Whether the program under test runs it.
+    pub(super) fn runs_pitchpipe(self) -> bool {
+        Self::OURS.contains(&self) && self != Self::Baseline
+    }
+
     /// Whether it is not pitchpipe, so that its decision can also be replaced by ours.
     pub(super) fn is_foreign(self) -> bool {
         !Self::OURS.contains(&self)
@@ -132,10 +137,45 @@ impl FromStr for Choice {
     }
 }
 
+/// A system as run by one of two programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Contender {
+    pub(super) system: System,
+    /// Whether the program of `--before` runs it.
+    #[serde(default, rename = "before", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_before: bool,
+}
+
+impl Contender {
+    /// The systems, and beside those that pitchpipe itself runs the same by the program before, if there is one.
+    pub(super) fn all(systems: &[System], has_before: bool) -> Vec<Self> {
+        let both = |&system: &System| {
+            let is_twofold = has_before && system.runs_pitchpipe();
+            let present = Self::from(system);
+            [present].into_iter().chain(is_twofold.then_some(Self { is_before: true, ..present }))
+        };
+        systems.iter().flat_map(both).collect()
+    }
+}
+
+impl From<System> for Contender {
+    fn from(system: System) -> Self {
+        Self { system, is_before: false }
+    }
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = if self.is_before { "-before" } else { "" };
+        f.pad(&format!("{}{suffix}", self.system.name()))
+    }
+}
+
 /// One run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Run {
-    pub(super) system: System,
+    #[serde(flatten)]
+    pub(super) contender: Contender,
     pub(super) dataset: String,
     /// `None` for a system that takes no budget.
     pub(super) budget_secs: Option<u64>,
@@ -144,7 +184,7 @@ pub(super) struct Run {
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.system, self.dataset)?;
+        write!(f, "{}-{}", self.contender, self.dataset)?;
         if let Some(secs) = self.budget_secs {
             write!(f, "-{secs}s")?;
         }
@@ -156,15 +196,15 @@ impl fmt::Display for Run {
 /// systems run on one dataset before the next dataset begins, and which of them goes first takes turns:
 /// so an interrupted plan has seen every system equally often, and a slow hour of the machine hits all alike.
 pub(super) fn plan(
-    systems: &[System],
+    contenders: &[Contender],
     datasets: &[String],
     budgets: &[u64],
     seeds: &[u64],
     interleave: bool,
 ) -> Vec<Run> {
     let mut keyed = Vec::new();
-    for (s, &system) in systems.iter().enumerate() {
-        let own_budgets = if system.takes_a_budget() {
+    for (s, &contender) in contenders.iter().enumerate() {
+        let own_budgets = if contender.system.takes_a_budget() {
             budgets.iter().map(|&b| Some(b)).collect()
         } else {
             vec![None]
@@ -172,9 +212,12 @@ pub(super) fn plan(
         for (b, budget_secs) in own_budgets.into_iter().enumerate() {
             for (k, &seed) in seeds.iter().enumerate() {
                 for (d, dataset) in datasets.iter().enumerate() {
-                    let turn = (s + d + k) % systems.len();
+                    let turn = (s + d + k) % contenders.len();
                     let key = if interleave { [k, d, b, turn] } else { [s, b, k, d] };
-                    keyed.push((key, Run { system, dataset: dataset.clone(), budget_secs, seed }));
+                    keyed.push((
+                        key,
+                        Run { contender, dataset: dataset.clone(), budget_secs, seed },
+                    ));
                 }
             }
         }
@@ -195,27 +238,35 @@ mod tests {
     #[test]
     fn an_interleaved_plan_is_balanced_at_every_moment() {
         let systems = [System::Auto, System::Random, System::Flaml];
-        let runs = plan(&systems, &names(5), &[5, 15], &[0, 1], true);
+        let runs = plan(&Contender::all(&systems, false), &names(5), &[5, 15], &[0, 1], true);
         assert_eq!(runs.len(), 3 * 5 * 2 * 2);
         for n in 0..runs.len() {
-            let done = |s: System| runs[..n].iter().filter(|r| r.system == s).count();
+            let done = |s: System| runs[..n].iter().filter(|r| r.contender.system == s).count();
             let counts = systems.map(done);
             assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
         }
-        assert_ne!(runs[0].system, runs[6].system);
+        assert_ne!(runs[0].contender, runs[6].contender);
     }
 
     #[test]
     fn a_plain_plan_finishes_one_system_first() {
-        let runs = plan(&[System::Random, System::Auto], &names(3), &[5], &[0], false);
-        assert!(runs[..3].iter().all(|r| r.system == System::Random));
+        let runs =
+            plan(&[System::Random.into(), System::Auto.into()], &names(3), &[5], &[0], false);
+        assert!(runs[..3].iter().all(|r| r.contender.system == System::Random));
     }
 
     #[test]
     fn what_takes_no_budget_runs_once() {
-        let runs = plan(&[System::RandomForest], &names(2), &[5, 15, 30], &[0], true);
+        let runs = plan(&[System::RandomForest.into()], &names(2), &[5, 15, 30], &[0], true);
         assert_eq!(runs.len(), 2);
         assert_eq!(runs[0].budget_secs, None);
+    }
+
+    #[test]
+    fn the_program_before_runs_what_pitchpipe_runs() {
+        let all = Contender::all(&[System::Auto, System::Baseline, System::Flaml], true);
+        let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["auto", "auto-before", "baseline", "flaml"]);
     }
 
     #[test]

@@ -110,7 +110,12 @@ mod tests {
 
     fn record(seed: u64, wall_secs: f64) -> Record {
         Record {
-            run: Run { system: System::Auto, dataset: "d".into(), budget_secs: Some(5), seed },
+            run: Run {
+                contender: System::Auto.into(),
+                dataset: "d".into(),
+                budget_secs: Some(5),
+                seed,
+            },
             build: "1".into(),
             outcome: Outcome::Killed,
             wall_secs,

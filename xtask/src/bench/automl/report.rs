@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::plan::System;
+use super::plan::{Contender, System};
 use super::record::{Outcome, Record, Records};
 
 /// A run without predictions counts as a constant prediction would.
@@ -22,7 +22,7 @@ pub(super) enum Decided {
 
 /// Mean errors by dataset of systems that all ran on the same splits.
 pub(super) struct Standings {
-    systems: Vec<System>,
+    contenders: Vec<Contender>,
     /// For each dataset, the error of each system, averaged over `n_runs / datasets` seeds.
     errors: BTreeMap<String, Vec<f64>>,
     n_runs: usize,
@@ -39,21 +39,21 @@ impl Standings {
     ) -> Self {
         let at_budget =
             |r: &&Record| r.run.budget_secs.is_none() || r.run.budget_secs == budget_secs;
-        let mut found: BTreeMap<(&str, u64), BTreeMap<System, f64>> = BTreeMap::new();
+        let mut found: BTreeMap<(&str, u64), BTreeMap<Contender, f64>> = BTreeMap::new();
         for record in records.iter().filter(at_budget) {
-            let system = record.run.system;
-            if wanted.contains(&system) {
+            let contender = record.run.contender;
+            if wanted.contains(&contender.system) {
                 let pair = (record.run.dataset.as_str(), record.run.seed);
-                found.entry(pair).or_default().insert(system, error(record, by));
+                found.entry(pair).or_default().insert(contender, error(record, by));
             }
         }
-        let present: BTreeSet<System> = found.values().flat_map(|f| f.keys().copied()).collect();
-        let systems: Vec<System> = present.into_iter().collect();
+        let present: BTreeSet<Contender> = found.values().flat_map(|f| f.keys().copied()).collect();
+        let contenders: Vec<Contender> = present.into_iter().collect();
         let mut sums: BTreeMap<String, (Vec<f64>, usize)> = BTreeMap::new();
         let mut n_runs = 0;
         for ((dataset, _), by_system) in found {
-            if by_system.len() == systems.len() {
-                let start = || (vec![0.0; systems.len()], 0);
+            if by_system.len() == contenders.len() {
+                let start = || (vec![0.0; contenders.len()], 0);
                 let (sum, n) = sums.entry(dataset.to_owned()).or_insert_with(start);
                 sum.iter_mut().zip(by_system.values()).for_each(|(sum, error)| *sum += error);
                 *n += 1;
@@ -62,7 +62,7 @@ impl Standings {
         }
         let mean = |(sum, n): (Vec<f64>, usize)| sum.iter().map(|s| s / n as f64).collect();
         let errors = sums.into_iter().map(|(dataset, sum)| (dataset, mean(sum))).collect();
-        Self { systems, errors, n_runs }
+        Self { contenders, errors, n_runs }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -87,8 +87,8 @@ impl Standings {
 
     /// The table, best mean rank first.
     fn text(&self, records: &Records, budget_secs: Option<u64>, against: System) -> String {
-        let reference = self.systems.iter().position(|&s| s == against);
-        let mut order: Vec<usize> = (0..self.systems.len()).collect();
+        let reference = self.contenders.iter().position(|&c| c == against.into());
+        let mut order: Vec<usize> = (0..self.contenders.len()).collect();
         order.sort_by(|&a, &b| self.mean_rank(a).total_cmp(&self.mean_rank(b)));
         let mut text = format!(
             "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>6}{:>7}{:>9}{:>7}{:>9}{:>8}\n",
@@ -110,17 +110,17 @@ impl Standings {
             "", "", "", "", "", "", "process", "fit call", "MB"
         );
         for i in order {
-            let system = self.systems[i];
+            let contender = self.contenders[i];
             let (mut difference, mut counts) = (String::new(), String::new());
             if let Some(reference) = reference.filter(|&r| r != i) {
                 let paired = self.paired(i, reference);
                 difference = format!("{:+.4} ({:.4})", paired.mean, paired.standard_error);
                 counts = format!("{}/{}/{}", paired.n_above, paired.n_equal, paired.n_below);
             }
-            let effort = Effort::of(records, system, budget_secs);
+            let effort = Effort::of(records, contender, budget_secs);
             let _ = writeln!(
                 text,
-                "{system:<24}{:>8.4}{:>7.2}   {difference:<22}{counts:<15}{effort}",
+                "{contender:<24}{:>8.4}{:>7.2}   {difference:<22}{counts:<15}{effort}",
                 self.mean_error(i),
                 self.mean_rank(i),
             );
@@ -131,8 +131,8 @@ impl Standings {
     /// The error of each system on each dataset, with a star beside the lowest.
     fn details(&self) -> String {
         let mut text = format!("{:<26}", "dataset");
-        self.systems.iter().for_each(|s| {
-            let _ = write!(text, "{:>13.12}", s.name());
+        self.contenders.iter().for_each(|c| {
+            let _ = write!(text, "{c:>13.12}");
         });
         text.push('\n');
         for (dataset, errors) in &self.errors {
@@ -150,7 +150,9 @@ impl Standings {
 
 fn error(record: &Record, by: Decided) -> f64 {
     match &record.outcome {
-        Outcome::Scored(s) if by == Decided::ByOurRule && record.run.system.is_foreign() => {
+        Outcome::Scored(s)
+            if by == Decided::ByOurRule && record.run.contender.system.is_foreign() =>
+        {
             s.decided_balanced_error
         }
         Outcome::Scored(scores) => scores.balanced_error,
@@ -205,11 +207,11 @@ struct Effort {
 }
 
 impl Effort {
-    fn of(records: &Records, system: System, budget_secs: Option<u64>) -> Self {
+    fn of(records: &Records, contender: Contender, budget_secs: Option<u64>) -> Self {
         let mut effort = Self::default();
         let own = |r: &&Record| {
             let at_budget = r.run.budget_secs.is_none() || r.run.budget_secs == budget_secs;
-            r.run.system == system && at_budget
+            r.run.contender == contender && at_budget
         };
         for record in records.iter().filter(own) {
             let fit_secs = record.fit_secs.unwrap_or(record.wall_secs);
@@ -257,7 +259,7 @@ pub(super) fn text(
     for &budget in budgets {
         for by in [Decided::ByThemselves, Decided::ByOurRule] {
             let standings = Standings::of(records, budget, systems, by);
-            let has_foreign = standings.systems.iter().any(|s| s.is_foreign());
+            let has_foreign = standings.contenders.iter().any(|c| c.system.is_foreign());
             if standings.is_empty() || (by == Decided::ByOurRule && !has_foreign) {
                 continue;
             }
@@ -286,14 +288,15 @@ pub(super) fn text(
 
 /// Says which systems have runs of more than one build, which no table should mix unsaid.
 fn several_builds(records: &Records, systems: &[System]) -> String {
-    let mut builds: BTreeMap<System, BTreeMap<&str, usize>> = BTreeMap::new();
-    for record in records.iter().filter(|r| systems.contains(&r.run.system)) {
-        *builds.entry(record.run.system).or_default().entry(&record.build).or_default() += 1;
+    let mut builds: BTreeMap<Contender, BTreeMap<&str, usize>> = BTreeMap::new();
+    for record in records.iter().filter(|r| systems.contains(&r.run.contender.system)) {
+        *builds.entry(record.run.contender).or_default().entry(&record.build).or_default() += 1;
     }
     let mut text = String::new();
-    for (system, builds) in builds.into_iter().filter(|(_, builds)| builds.len() > 1) {
+    for (contender, builds) in builds.into_iter().filter(|(_, builds)| builds.len() > 1) {
         let counts: Vec<String> = builds.iter().map(|(b, n)| format!("{n} of {b}")).collect();
-        let _ = writeln!(text, "note: {system} was run by several builds: {}", counts.join(", "));
+        let _ =
+            writeln!(text, "note: {contender} was run by several builds: {}", counts.join(", "));
     }
     text
 }
@@ -307,7 +310,7 @@ mod tests {
     fn record(system: System, dataset: &str, seed: u64, error: f64) -> Record {
         let budget_secs = system.takes_a_budget().then_some(30);
         Record {
-            run: Run { system, dataset: dataset.to_owned(), budget_secs, seed },
+            run: Run { contender: system.into(), dataset: dataset.to_owned(), budget_secs, seed },
             build: "1".into(),
             outcome: Outcome::Scored(Scores {
                 balanced_error: error,
@@ -356,7 +359,7 @@ mod tests {
             (RandomForest, "b", 0, 0.1),
         ]);
         let standings = Standings::of(&records, Some(30), &all(), Decided::ByThemselves);
-        assert_eq!(standings.systems, [Auto, RandomForest, Flaml]);
+        assert_eq!(standings.contenders, [Auto, RandomForest, Flaml].map(Contender::from));
         assert_eq!((standings.errors.len(), standings.n_runs), (1, 2));
         let mean: Vec<f64> = (0..3).map(|i| standings.mean_error(i)).collect();
         for (got, expected) in mean.iter().zip([0.2, 0.3, 0.2]) {
@@ -396,7 +399,7 @@ mod tests {
         records.insert(late);
         let standings = Standings::of(&records, Some(30), &all(), Decided::ByThemselves);
         assert_eq!(standings.errors["a"], [0.1, 0.5]);
-        let effort = Effort::of(&records, System::Flaml, Some(30));
+        let effort = Effort::of(&records, System::Flaml.into(), Some(30));
         assert_eq!((effort.n_failed, effort.processes_over, effort.fits_over), (1, 2, 1));
         assert_eq!(effort.longest_process_secs, 120.0);
     }

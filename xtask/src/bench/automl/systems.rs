@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::baseline;
 use super::export::{Split, TARGET};
-use super::plan::{Run, System};
+use super::plan::{Contender, Run, System};
 use super::process::{Ended, How, Place};
 use super::record::{Outcome, Record};
 use super::score::Predictions;
@@ -21,29 +21,46 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The programs that run the systems.
 pub(super) struct Programs {
-    pitchpipe: PathBuf,
+    pitchpipe: Pair,
     interpreters: BTreeMap<System, PathBuf>,
-    builds: BTreeMap<System, String>,
+    builds: Builds,
+}
+
+/// A key of what runs each contender.
+pub(super) type Builds = Vec<(Contender, String)>;
+
+/// The program under test, and the one that it is compared with.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) present: PathBuf,
+    pub(super) before: Option<PathBuf>,
+}
+
+impl Pair {
+    fn of(&self, contender: Contender) -> &Path {
+        let before = self.before.as_deref().filter(|_| contender.is_before);
+        before.unwrap_or(&self.present)
+    }
 }
 
 impl Programs {
     /// Finds what the systems need; makes the Python environments that are not there yet.
     pub(super) fn prepare(
-        systems: &[System],
-        pitchpipe: &Path,
-        builds: BTreeMap<System, String>,
+        contenders: &[Contender],
+        pitchpipe: Pair,
+        builds: Builds,
     ) -> Result<Self, String> {
         let mut interpreters = BTreeMap::new();
-        for &system in systems {
+        for &Contender { system, .. } in contenders {
             if let Some(name) = system.environment() {
                 interpreters.insert(system, python::environment(name)?);
             }
         }
-        Ok(Self { pitchpipe: pitchpipe.to_owned(), interpreters, builds })
+        Ok(Self { pitchpipe, interpreters, builds })
     }
 
-    pub(super) fn build(&self, system: System) -> &str {
-        &self.builds[&system]
+    pub(super) fn build(&self, contender: Contender) -> &str {
+        self.builds.iter().find(|b| b.0 == contender).map_or("", |b| &b.1)
     }
 
     /// Runs one; `None` where it was interrupted. `folder` is its own and is empty.
@@ -55,13 +72,14 @@ impl Programs {
         folder: &Path,
     ) -> Result<Option<Record>, String> {
         let job = Job { run, split, place, folder };
-        let (ended, predictions) = match self.interpreters.get(&run.system) {
-            Some(python) => job.peer(Command::new(python).arg(peer()).arg(run.system.name()))?,
-            None if run.system == System::Baseline => {
+        let system = run.contender.system;
+        let (ended, predictions) = match self.interpreters.get(&system) {
+            Some(python) => job.peer(Command::new(python).arg(peer()).arg(system.name()))?,
+            None if system == System::Baseline => {
                 let this = std::env::current_exe().map_err(|e| e.to_string())?;
                 job.peer(Command::new(this).args(["bench", "automl-baseline"]))?
             }
-            None => job.pitchpipe(&self.pitchpipe)?,
+            None => job.pitchpipe(self.pitchpipe.of(run.contender))?,
         };
         let truth = split.truth()?;
         let scored = predictions.and_then(|p| Ok((p.score(&truth)?, p)));
@@ -73,7 +91,7 @@ impl Programs {
         };
         Ok(Some(Record {
             run: run.clone(),
-            build: self.build(run.system).to_owned(),
+            build: self.build(run.contender).to_owned(),
             outcome,
             wall_secs: ended.wall.as_secs_f64(),
             fit_secs: said.as_ref().and_then(|s| s.fit_secs),
@@ -84,25 +102,24 @@ impl Programs {
     }
 }
 
-/// A key of what runs each system.
-pub(super) fn builds(
-    systems: &[System],
-    pitchpipe: &Path,
-) -> Result<BTreeMap<System, String>, String> {
+/// Looks at what runs each contender.
+pub(super) fn builds(contenders: &[Contender], pitchpipe: &Pair) -> Result<Builds, String> {
     let bytes = |path: &Path| fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
-    let build = |&system: &System| {
-        let what_runs = match system.environment() {
+    let build = |&contender: &Contender| {
+        let what_runs = match contender.system.environment() {
             Some(name) => {
                 let packages = root().join("requirements").join(format!("{name}.txt"));
                 [bytes(&packages)?, bytes(&peer())?].concat()
             }
             // This program runs it, and changes for many other reasons.
-            None if system == System::Baseline => baseline::pipeline().to_string().into_bytes(),
-            None => bytes(pitchpipe)?,
+            None if contender.system == System::Baseline => {
+                baseline::pipeline().to_string().into_bytes()
+            }
+            None => bytes(pitchpipe.of(contender))?,
         };
-        Ok((system, format!("{:016x}", xxh3_64(&what_runs))))
+        Ok((contender, format!("{:016x}", xxh3_64(&what_runs))))
     };
-    systems.iter().map(build).collect()
+    contenders.iter().map(build).collect()
 }
 
 fn peer() -> PathBuf {
@@ -138,7 +155,7 @@ impl Job<'_> {
         let mut fit = Command::new(program);
         fit.arg("fit").arg(&self.split.train).args(["--target", TARGET]);
         fit.arg("--time-budget").arg(format!("{budget}s"));
-        fit.args(self.run.system.arguments()).args(["--threads", "1"]);
+        fit.args(self.run.contender.system.arguments()).args(["--threads", "1"]);
         fit.arg("--seed").arg(self.run.seed.to_string());
         fit.arg("--out").arg(&model).arg("--quiet");
         let ended = self.start(&fit, self.limit(), "fit")?;
