@@ -36,7 +36,7 @@ def measure(args, path, target):
         began, first = time.monotonic(), None
         child = subprocess.Popen([*arguments, "--seed", str(args.seed), "--json", "--out", model], stdout=subprocess.PIPE)
         for line in child.stdout:
-            if first is None and json.loads(line)["event"] == "improved":
+            if first is None and json.loads(line)["event"] == "ensemble_changed":
                 first = time.monotonic() - began
         code = child.wait()
         return {"first": first, "code": code, "seconds": time.monotonic() - began, "model_loads": loads(args.pitchpipe, model)}

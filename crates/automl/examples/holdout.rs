@@ -4,13 +4,14 @@
 //! [--seeds N] [--threads N] [--surrogate FILE] [--ensemble vote|average] [--spent yes]`
 //! prints one line a table and method, then means.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pitchpipe_automl::offline::corpus::{load, tables};
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Combination, Method, Progress};
+use pitchpipe_automl::{AutoMl, Combination, Happened, Method};
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, PipelineId};
 use pitchpipe_table::{Dataset, Labels, Metric, balanced_error_rate, holdout};
@@ -66,10 +67,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     automl = automl.surrogate(Arc::new(Surrogate::read(Path::new(file))?));
                 }
                 let (cpu, mut first) = (cpu_time::ProcessTime::now(), None);
-                let model = automl.fit_with(&train, |progress| {
-                    if let Progress::Improved { elapsed, .. } = progress {
-                        first.get_or_insert((elapsed, cpu.elapsed()));
+                let model = automl.fit_with(&train, |event| {
+                    if let Happened::EnsembleChanged { .. } = event.what {
+                        first.get_or_insert(cpu.elapsed());
                     }
+                    ControlFlow::Continue(())
                 })?;
                 let cpu = cpu.elapsed().as_secs_f64();
                 let secs = start.elapsed().as_secs_f64();
@@ -87,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     report.leaderboard[0].error,
                     report.n_evaluated,
                     model.base_learners().len(),
-                    first.map_or(f64::NAN, |f| f.1.as_secs_f64()),
+                    first.map_or(f64::NAN, |f| f.as_secs_f64()),
                     report.n_rows_used,
                     report.n_rows,
                 );

@@ -32,6 +32,7 @@ pub use model::{
     BaseLearner, FORMAT, Model, ModelFileError, PredictError, Predictions, TablePredictions,
 };
 pub use online::{
-    AutoMl, AutoMlError, Candidate, Errors, Method, Progress, Report, StopReason, TimeSpent,
-    UnknownMethod,
+    AutoMl, AutoMlError, Candidate, Errors, Event, Happened, Method, Report, StopReason, TimeSpent,
+    UnknownMethod, WeightedPipeline,
 };
+pub use pitchpipe_learn::Pipeline;

@@ -1,10 +1,11 @@
 //! A search from a dataset to a model file and back.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use pitchpipe_automl::{AutoMl, AutoMlError, Method, Model, Progress, StopReason};
+use pitchpipe_automl::{AutoMl, AutoMlError, Event, Happened, Method, Model, StopReason};
 use pitchpipe_table::{Column, Dataset, Labels, Metric};
 
 /// A number in 0..1 that depends on its arguments alone.
@@ -139,11 +140,12 @@ fn a_cancelled_search_keeps_the_best_so_far() {
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);
     let mut n = 0;
-    let stop_after_three = move |progress: Progress| {
-        if let Progress::Finished { .. } = progress {
+    let stop_after_three = move |event: Event| {
+        if let Happened::Finished { .. } = event.what {
             n += 1;
             set.store(n >= 3, std::sync::atomic::Ordering::Relaxed);
         }
+        ControlFlow::Continue(())
     };
     let automl = AutoMl::new().time_budget(Duration::from_secs(3600)).cancel(flag);
     let model = automl.fit_with(&dataset, stop_after_three).expect("a model");
@@ -151,6 +153,65 @@ fn a_cancelled_search_keeps_the_best_so_far() {
     let stopped = Arc::new(AtomicBool::new(true));
     let err = AutoMl::new().cancel(stopped).fit(&dataset).expect_err("nothing was run");
     assert!(matches!(err, AutoMlError::Cancelled), "{err}");
+}
+
+#[test]
+fn a_caller_who_has_heard_enough_gets_the_best_so_far() {
+    let mut n = 0;
+    let automl = AutoMl::new().time_budget(Duration::from_secs(3600));
+    let model = automl.fit_with(&dataset(150), |event| {
+        n += usize::from(matches!(event.what, Happened::Finished { .. }));
+        if n < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert_eq!(model.expect("a model").report().stop_reason, StopReason::Cancelled);
+    let err = automl.fit_with(&dataset(150), |_| ControlFlow::Break(())).expect_err("too early");
+    assert!(matches!(err, AutoMlError::Cancelled), "{err}");
+}
+
+#[test]
+fn every_pipeline_that_was_started_is_told_of_once_more() {
+    let mut events: Vec<Event> = Vec::new();
+    // Five rows: those that ask for more neighbours than a fold has fail.
+    let few = Dataset::new(
+        vec![Column::Numeric((0..5).map(f64::from).collect())],
+        Labels::from_codes([0, 1, 0, 1, 0], 2),
+    );
+    let model = search(80).fit_with(&few, |event| {
+        events.push(event);
+        ControlFlow::Continue(())
+    });
+    let model = model.expect("a model");
+    let (mut started, mut ended) = (Vec::new(), Vec::new());
+    let (mut n_finished, mut n_failed) = (0, 0);
+    for event in &events {
+        match &event.what {
+            Happened::Started { pipelines } => {
+                started.extend(pipelines.iter().map(ToString::to_string));
+            }
+            Happened::Finished { pipeline, .. } => {
+                n_finished += 1;
+                ended.push(pipeline.to_string());
+            }
+            Happened::Failed { pipeline, reason } => {
+                n_failed += 1;
+                assert!(!reason.is_empty());
+                ended.push(pipeline.to_string());
+            }
+            Happened::OutOfTime { pipeline, .. } => ended.push(pipeline.to_string()),
+            _ => (),
+        }
+    }
+    started.sort();
+    ended.sort();
+    assert_eq!(started, ended);
+    assert_eq!(started.len(), 80);
+    assert!(n_failed > 0, "nothing failed");
+    let report = model.report();
+    assert_eq!((report.n_evaluated, report.n_failed), (n_finished, n_failed));
+    assert!(matches!(events[0].what, Happened::Begun { n_rows: 5, .. }));
+    assert!(matches!(events.last().expect("some").what, Happened::Done { .. }));
+    let times: Vec<f64> = events.iter().map(|e| e.elapsed_secs).collect();
+    assert!(times.is_sorted());
 }
 
 #[test]

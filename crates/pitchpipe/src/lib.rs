@@ -62,25 +62,25 @@
 //!
 //! # Progress, and stopping early
 //!
-//! The search tells a callback what happens, and stops when a flag is raised, with the best model so far.
+//! The search tells a callback what happens: events, which serialise, with the seconds since the budget began. It stops
+//! when the callback breaks, or when a flag is raised ([`AutoMl::cancel`]), with the best model so far.
 //!
 //! ```
-//! use std::sync::Arc;
-//! use std::sync::atomic::{AtomicBool, Ordering};
+//! use std::ops::ControlFlow;
 //!
 //! use pitchpipe::prelude::*;
 //!
 //! # let csv: String = (0..40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
 //! # let source = Source::Bytes { name: "t.csv".into(), bytes: format!("size,kind\n{csv}").into_bytes() };
 //! # let dataset = pitchpipe::dataset(&source, "kind")?;
-//! let enough = Arc::new(AtomicBool::new(false));
-//! let model = AutoMl::new().cancel(Arc::clone(&enough)).fit_with(&dataset, |event| {
-//!     if let Progress::Finished { pipeline, error, n_evaluated, .. } = event {
-//!         println!("{n_evaluated}: {error:.3} {pipeline}");
+//! let model = AutoMl::new().fit_with(&dataset, |event| {
+//!     if let Happened::Finished { pipeline, error, .. } = event.what {
+//!         println!("{:.1}s: {error:.3} {pipeline}", event.elapsed_secs);
 //!         if error < 0.2 {
-//!             enough.store(true, Ordering::Relaxed);
+//!             return ControlFlow::Break(());
 //!         }
 //!     }
+//!     ControlFlow::Continue(())
 //! })?;
 //! assert!(model.report().n_evaluated >= 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -109,9 +109,9 @@
 //! - [`learn`]: the components and pipelines themselves, and cross-validation under a deadline.
 
 pub use pitchpipe_automl::{
-    AutoMl, AutoMlError, BaseLearner, Candidate, Combination, Errors, Importance, Method, Model,
-    ModelFileError, PredictError, Predictions, Progress, Report, StopReason, TablePredictions,
-    TimeSpent, export, importances, surrogate,
+    AutoMl, AutoMlError, BaseLearner, Candidate, Combination, Errors, Event, Happened, Importance,
+    Method, Model, ModelFileError, PredictError, Predictions, Report, StopReason, TablePredictions,
+    TimeSpent, WeightedPipeline, export, importances, surrogate,
 };
 pub use pitchpipe_learn as learn;
 pub use pitchpipe_table as table;
@@ -122,7 +122,7 @@ use pitchpipe_table::{
 
 /// What most programs need.
 pub mod prelude {
-    pub use pitchpipe_automl::{AutoMl, Method, Model, Predictions, Progress};
+    pub use pitchpipe_automl::{AutoMl, Event, Happened, Method, Model, Predictions};
     pub use pitchpipe_table::{Column, Dataset, Labels, Metric, Source};
 }
 

@@ -1,5 +1,6 @@
 //! The search as its caller sees it: settings, and a model.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_table::{Dataset, Metric};
 
 use super::search::Fit;
-use super::{AutoMlError, Method, Progress};
+use super::{AutoMlError, Event, Method};
 use crate::ensemble::Combination;
 use crate::model::{Model, kinds_of};
 use crate::surrogate::Surrogate;
@@ -141,18 +142,20 @@ impl AutoMl {
 
     /// Searches, and gives the best ensemble found.
     pub fn fit(&self, dataset: &Dataset) -> Result<Model, AutoMlError> {
-        self.fit_with(dataset, |_| {})
+        self.fit_with(dataset, |_| ControlFlow::Continue(()))
     }
 
-    /// The same, and tells `progress` what happens meanwhile.
+    /// The same, and tells `hear` what happens meanwhile. Where it breaks, the search ends as if it had been
+    /// cancelled, and the best ensemble so far is kept; the flag of [`AutoMl::cancel`], if one was given, is
+    /// then raised.
     pub fn fit_with(
         &self,
         dataset: &Dataset,
-        mut progress: impl FnMut(Progress) + Send,
+        mut hear: impl FnMut(Event) -> ControlFlow<()> + Send,
     ) -> Result<Model, AutoMlError> {
         let start = self.started_at.unwrap_or_else(Instant::now);
         self.check(dataset)?;
-        Fit::new(self, dataset, start)?.run(&mut progress)
+        Fit::new(self, dataset, start)?.run(&mut hear)
     }
 
     fn check(&self, dataset: &Dataset) -> Result<(), AutoMlError> {

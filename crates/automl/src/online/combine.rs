@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::PipelineId;
 use pitchpipe_table::{Labels, Metric};
 
+use super::WeightedPipeline;
 use super::library::{Learner, Library};
 use super::report::Errors;
 use crate::ensemble::{Combination, GreedySettings, Judge, Selection, majority, select, vote};
@@ -108,6 +110,15 @@ impl Combiner {
     fn base_learners(&self) -> impl Iterator<Item = &Learner> {
         let learners = self.library.learners();
         self.selection.weights.iter().filter_map(|&(id, _)| learners.iter().find(|l| l.key() == id))
+    }
+
+    /// The base learners of the ensemble as it was last made, heaviest first.
+    pub(crate) fn weighted_pipelines(&self) -> Vec<WeightedPipeline> {
+        let weights = self.selection.weights.iter();
+        weights
+            .filter_map(|&(key, weight)| Some((PipelineId::new(key)?, weight)))
+            .map(|(id, weight)| WeightedPipeline { pipeline: id.pipeline(), weight })
+            .collect()
     }
 
     /// Brings the ensemble up to date, as far as the time allows; gives the seconds it took.

@@ -10,11 +10,12 @@ use std::time::Duration;
 use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
 use pitchpipe_learn::{Outcome, PipelineId};
 
-use super::drive::Drive;
+use super::AutoMlError;
+use super::drive::{Drive, pipelines_of};
 use super::evaluate::Evaluator;
+use super::event::{Happened, Listener};
 use super::families::cost_factor;
 use super::library::Judging;
-use super::{AutoMlError, Progress};
 
 /// How many rounds there are at most, how many time is kept for, and of how many the models are kept.
 const MOST_ROUNDS: usize = 8;
@@ -95,9 +96,10 @@ impl Drive<'_> {
     pub(crate) fn confirm(
         &mut self,
         evaluator: &mut dyn Evaluator,
+        round: usize,
         keeps_models: bool,
         judging: &Judging<'_>,
-        tell: &mut (dyn FnMut(Progress) + Send),
+        listener: &mut Listener<'_>,
     ) -> Result<bool, AutoMlError> {
         self.keep_to_memory();
         let (ids, _) = self.to_confirm();
@@ -107,8 +109,8 @@ impl Drive<'_> {
         if !self.is_enough(ids.len()) || is_late {
             return Ok(false);
         }
-        let what = format!("confirming the best {}", ids.len());
-        tell(Progress::Started { what, n_pipelines: ids.len() });
+        let n_rounds = self.n_rounds();
+        listener.tell(Happened::Confirming { round, n_rounds, pipelines: pipelines_of(&ids) });
         let started = self.clock.elapsed();
         let deadline = self.clock.instant(started + left);
         let effort = evaluator.evaluate(&ids, deadline, &mut |id, outcome| {
@@ -120,7 +122,7 @@ impl Drive<'_> {
         let is_enough = self.is_enough(self.combiner.library.n_confirmed());
         if is_enough {
             self.combiner.judge_again();
-            self.ensemble(tell);
+            self.ensemble(listener);
         }
         let took = self.clock.elapsed().saturating_sub(started);
         self.last_round = took + took / 10 + Duration::from_millis(5);

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pitchpipe_learn::{Effort, Evaluation, FitError, Outcome, PipelineId};
+use pitchpipe_learn::{Effort, Evaluation, FitError, Outcome, Pipeline, PipelineId};
 use pitchpipe_surrogate::simulate::{Policy, Step};
 use pitchpipe_table::Metric;
 
 use super::clock::Clock;
 use super::combine::Combiner;
 use super::evaluate::Evaluator;
+use super::event::{Happened, Listener};
 use super::families::{family_of_estimators, kind_of};
 use super::library::{Judging, Learner, Library};
-use super::{AutoMlError, Progress, StopReason, TimeSpent, memory};
+use super::{AutoMlError, StopReason, TimeSpent, memory};
 use crate::ensemble::Combination;
 
 /// What the loop is told.
@@ -25,7 +26,7 @@ pub(crate) struct Settings {
     /// Whether the policy is fed the errors of native decisions.
     pub(crate) feeds_native: bool,
     pub(crate) max_evaluations: Option<usize>,
-    pub(crate) cancel: Option<Arc<AtomicBool>>,
+    pub(crate) cancel: Arc<AtomicBool>,
     /// How many steps are run side by side.
     pub(crate) side_by_side: usize,
     /// What a second of work is expected to take on the clock, before any was measured.
@@ -126,7 +127,7 @@ impl<'a> Drive<'a> {
         evaluator: &mut dyn Evaluator,
         judging: &Judging<'_>,
         until: Duration,
-        tell: &mut (dyn FnMut(Progress) + Send),
+        listener: &mut Listener<'_>,
     ) -> Result<Option<StopReason>, AutoMlError> {
         loop {
             if self.is_cancelled() {
@@ -144,8 +145,8 @@ impl<'a> Drive<'a> {
             }
             self.keep_to_memory();
             if let Some(id) = self.next_rerun() {
-                self.evaluate(&[id], f64::INFINITY, evaluator, judging, tell)?;
-                self.ensemble_if_cheap(tell);
+                self.evaluate(&[id], f64::INFINITY, evaluator, judging, listener)?;
+                self.ensemble_if_cheap(listener);
                 continue;
             }
             if !self.is_repeatable() && self.left().as_secs_f64() < self.choice_secs {
@@ -162,12 +163,12 @@ impl<'a> Drive<'a> {
             let ids: Vec<PipelineId> =
                 steps.iter().flat_map(|s| &s.members).filter_map(|&j| PipelineId::new(j)).collect();
             let cost = steps.iter().map(|step| self.cost_secs(step)).sum();
-            let (errors, mut secs) = self.evaluate(&ids, cost, evaluator, judging, tell)?;
+            let (errors, mut secs) = self.evaluate(&ids, cost, evaluator, judging, listener)?;
             if self.is_repeatable() {
                 // Measured times would let the clock choose.
                 secs.iter_mut().for_each(|s| s.1 = self.secs.get(s.0).copied().unwrap_or(s.1));
             }
-            self.ensemble_if_cheap(tell);
+            self.ensemble_if_cheap(listener);
             let started = self.clock.elapsed();
             if let Some(error) = self.combiner.error() {
                 policy.ensembled(error);
@@ -228,10 +229,10 @@ impl<'a> Drive<'a> {
         cost_secs: f64,
         evaluator: &mut dyn Evaluator,
         judging: &Judging<'_>,
-        tell: &mut (dyn FnMut(Progress) + Send),
+        listener: &mut Listener<'_>,
     ) -> Result<Results, AutoMlError> {
         self.counts.n_started += ids.len();
-        tell(Progress::Started { what: in_words(ids), n_pipelines: ids.len() });
+        listener.tell(Happened::Started { pipelines: pipelines_of(ids) });
         let started = self.clock.elapsed();
         let deadline = self.clock.instant(started + self.patience(cost_secs));
         let (mut errors, mut secs) = (Vec::new(), Vec::new());
@@ -243,15 +244,18 @@ impl<'a> Drive<'a> {
                 errors.push((id.index(), error));
                 secs.push((id.index(), evaluation.alone_secs.max(1e-4)));
                 let taken = self.clock.elapsed();
-                self.take(id, *evaluation, judging, tell);
+                self.take(id, *evaluation, judging, listener);
                 taking += self.clock.elapsed().saturating_sub(taken);
             }
             Outcome::OutOfTime { after } => {
                 self.counts.n_out_of_time += 1;
                 secs.push((id.index(), after.as_secs_f64().max(1e-4)));
+                let after_secs = after.as_secs_f64();
+                listener.tell(Happened::OutOfTime { pipeline: id.pipeline(), after_secs });
             }
             Outcome::Failed(err) => {
-                self.counts.n_failed += 1;
+                let reason = err.to_string();
+                self.fail(id, reason, listener);
                 self.counts.first_failure.get_or_insert(err);
             }
         })?;
@@ -283,24 +287,30 @@ impl<'a> Drive<'a> {
         id: PipelineId,
         evaluation: Evaluation,
         judging: &Judging<'_>,
-        tell: &mut (dyn FnMut(Progress) + Send),
+        listener: &mut Listener<'_>,
     ) {
-        self.counts.n_evaluated += 1;
         let is_native = self.settings.combination == Combination::Vote;
         let Some(learner) = Learner::new(id, evaluation, self.settings.metric, is_native, judging)
         else {
-            return;
+            let reason = "it could not predict the validation table".to_owned();
+            return self.fail(id, reason, listener);
         };
-        let error = learner.error;
+        self.counts.n_evaluated += 1;
+        let Learner { error, secs, .. } = learner;
         self.combiner.add(learner);
-        tell(Progress::Finished {
-            pipeline: id.pipeline().to_string(),
+        listener.tell(Happened::Finished {
+            pipeline: id.pipeline(),
             error,
+            secs,
             n_evaluated: self.counts.n_evaluated,
             best_error: self.combiner.library.learners().first().map_or(error, |l| l.error),
             ensemble_error: self.combiner.error(),
-            elapsed: self.clock.elapsed(),
         });
+    }
+
+    fn fail(&mut self, id: PipelineId, reason: String, listener: &mut Listener<'_>) {
+        self.counts.n_failed += 1;
+        listener.tell(Happened::Failed { pipeline: id.pipeline(), reason });
     }
 
     /// The next of those to run again that is expected to be worth its time.
@@ -316,30 +326,27 @@ impl<'a> Drive<'a> {
 
     /// Brings the ensemble up to date where that takes little of the time; always where the run is to be
     /// repeatable, as the paper's rank rule looks at it.
-    fn ensemble_if_cheap(&mut self, tell: &mut (dyn FnMut(Progress) + Send)) {
+    fn ensemble_if_cheap(&mut self, listener: &mut Listener<'_>) {
         let elapsed = self.clock.elapsed().as_secs_f64();
         let spent = self.spent("ensemble");
         let is_cheap = spent + self.combiner.expected_secs() < 0.1 * elapsed;
         if self.is_repeatable() || self.combiner.error().is_none() || is_cheap {
-            self.ensemble(tell);
+            self.ensemble(listener);
         }
     }
 
     /// Brings the ensemble up to date.
-    pub(crate) fn ensemble(&mut self, tell: &mut (dyn FnMut(Progress) + Send)) {
-        let before = self.combiner.error();
+    pub(crate) fn ensemble(&mut self, listener: &mut Listener<'_>) {
+        let before = (self.combiner.error(), self.combiner.selection.weights.clone());
         let end = self.settings.budget.saturating_sub(self.reserve(0.0));
         let deadline = if self.is_repeatable() { None } else { self.clock.instant(end) };
         let secs = self.combiner.update(deadline);
         self.spend("ensemble", secs);
         if let Some(error) = self.combiner.error()
-            && before.is_none_or(|before| error < before)
+            && before != (Some(error), self.combiner.selection.weights.clone())
         {
-            tell(Progress::Improved {
-                ensemble_error: error,
-                n_base_learners: self.combiner.selection.weights.len(),
-                elapsed: self.clock.elapsed(),
-            });
+            let base_learners = self.combiner.weighted_pipelines();
+            listener.tell(Happened::EnsembleChanged { error, base_learners });
         }
     }
 
@@ -384,7 +391,7 @@ impl<'a> Drive<'a> {
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
-        self.settings.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed))
+        self.settings.cancel.load(Ordering::Relaxed)
     }
 
     fn spend(&mut self, what: &str, secs: f64) {
@@ -418,19 +425,7 @@ fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
     firsts
 }
 
-/// What runs: the estimators' names, and how many settings of each.
-fn in_words(ids: &[PipelineId]) -> String {
-    let mut counts: Vec<(String, usize)> = Vec::new();
-    for id in ids {
-        let name = kind_of(*id);
-        match counts.iter_mut().find(|c| c.0 == name) {
-            Some(count) => count.1 += 1,
-            None => counts.push((name.to_owned(), 1)),
-        }
-    }
-    let words = counts.into_iter().map(|(name, n)| match n {
-        1 => name,
-        n => format!("{name} x {n}"),
-    });
-    words.collect::<Vec<_>>().join(", ")
+/// The pipelines that have these places.
+pub(super) fn pipelines_of(ids: &[PipelineId]) -> Vec<Pipeline> {
+    ids.iter().map(|id| id.pipeline()).collect()
 }

@@ -1,8 +1,9 @@
 //! One search: from rows and a budget to a model.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::impute::Imputer;
@@ -14,13 +15,12 @@ use super::clock::{Clock, WallClock};
 use super::combine::{Combiner, free_elsewhere};
 use super::drive::{Drive, Settings};
 use super::evaluate::Engine;
+use super::event::{Happened, Listener};
 use super::levels::{Level, levels};
 use super::library::Judging;
 use super::policies::{Setup, make};
 use super::space::Space;
-use super::{
-    AutoMl, AutoMlError, Candidate, Method, Progress, Report, StopReason, confirm, memory,
-};
+use super::{AutoMl, AutoMlError, Candidate, Event, Method, Report, StopReason, confirm, memory};
 use crate::ensemble::Combination;
 use crate::model::{BaseLearner, Model, kinds_of};
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
@@ -54,6 +54,8 @@ pub(super) struct Fit<'a> {
     /// What of it was free when the search began.
     free_memory: f64,
     n_folds: usize,
+    /// Raised by the caller, or for one who has heard enough.
+    cancel: Arc<AtomicBool>,
 }
 
 impl<'a> Fit<'a> {
@@ -73,14 +75,19 @@ impl<'a> Fit<'a> {
             memory_limit,
             free_memory: free_memory(memory_limit, automl.max_evaluations.is_some()),
             n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }),
+            cancel: automl.cancel.clone().unwrap_or_default(),
         })
     }
 
     /// Searches, and puts the model together.
-    pub(super) fn run(self, tell: &mut (dyn FnMut(Progress) + Send)) -> Result<Model, AutoMlError> {
+    pub(super) fn run(
+        self,
+        hear: &mut (dyn FnMut(Event) -> ControlFlow<()> + Send),
+    ) -> Result<Model, AutoMlError> {
         let AutoMl { method, budget, .. } = *self.automl;
-        let (n_rows, elapsed) = (self.dataset.n_rows(), self.clock.elapsed());
-        tell(Progress::Begun { method, budget, n_rows, elapsed });
+        let listener = &mut Listener::new(&self.clock, hear, Arc::clone(&self.cancel));
+        let n_rows = self.dataset.n_rows();
+        listener.tell(self.begun());
         let levels = self.levels();
         let is_repeatable = self.automl.max_evaluations.is_some();
         let mut secs = self.secs(levels[0].n_rows);
@@ -103,9 +110,7 @@ impl<'a> Fit<'a> {
         let mut n_confirmed = 0;
         for (i, level) in levels.iter().enumerate() {
             let (sample, judging) = self.sample(level);
-            if sample.n_rows() < n_rows {
-                tell(Progress::Sampled { n_rows: sample.n_rows(), of: n_rows });
-            }
+            listener.tell(Happened::Level { n_rows: sample.n_rows(), of: n_rows });
             if i > 0 {
                 secs = self.secs(level.n_rows);
                 policy.resized(level.n_rows, &secs);
@@ -119,11 +124,11 @@ impl<'a> Fit<'a> {
             let is_small = sample.n_rows() <= confirm::MOST_ROWS;
             drive.settings.confirms = i + 1 == levels.len() && is_small && self.confirms();
             let mut engine = Engine::new(&sample, self.validation());
-            let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, tell)?;
-            drive.ensemble(tell);
+            let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, listener)?;
+            drive.ensemble(listener);
             let is_cut = matches!(ended, Some(StopReason::Cancelled | StopReason::TimeBudget));
             if drive.settings.confirms && !is_cut {
-                n_confirmed = self.confirm(&mut drive, &sample, &judging, tell)?;
+                n_confirmed = self.confirm(&mut drive, &sample, &judging, listener)?;
             }
             if let Some(ended) = ended
                 && (ended != StopReason::NothingLeft || i + 1 == levels.len())
@@ -132,7 +137,7 @@ impl<'a> Fit<'a> {
                 break;
             }
         }
-        tell(Progress::Assembling { elapsed: self.clock.elapsed() });
+        listener.tell(Happened::Assembling);
         if let Some((before, n_before)) = earlier {
             if n_confirmed == 0 && is_better(&before, &drive.combiner) {
                 free_elsewhere(std::mem::replace(&mut drive.combiner, before));
@@ -141,12 +146,26 @@ impl<'a> Fit<'a> {
                 free_elsewhere(before);
             }
         }
-        if self.automl.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {
+        if self.cancel.load(Ordering::Relaxed) {
             stop = StopReason::Cancelled;
         }
         let mut model = self.model(drive, stop, n_used)?;
         model.report.notes.extend((n_confirmed > 0).then(|| confirmed_note(n_confirmed)));
+        let Report { n_evaluated, n_failed, n_out_of_time, .. } = model.report;
+        listener.tell(Happened::Done { stop_reason: stop, n_evaluated, n_failed, n_out_of_time });
         Ok(model)
+    }
+
+    fn begun(&self) -> Happened {
+        let AutoMl { method, metric, budget, .. } = *self.automl;
+        Happened::Begun {
+            method,
+            metric,
+            budget_secs: budget.as_secs_f64(),
+            n_rows: self.dataset.n_rows(),
+            n_features: self.dataset.columns().len(),
+            n_classes: self.dataset.labels().n_classes(),
+        }
     }
 
     /// Whether the best are validated again: by the default policy, where learners are judged out of fold.
@@ -161,7 +180,7 @@ impl<'a> Fit<'a> {
         drive: &mut Drive<'_>,
         sample: &Dataset,
         judging: &Judging<'_>,
-        tell: &mut (dyn FnMut(Progress) + Send),
+        listener: &mut Listener<'_>,
     ) -> Result<usize, AutoMlError> {
         let n_rounds = drive.n_rounds();
         for round in 1..=n_rounds {
@@ -169,7 +188,7 @@ impl<'a> Fit<'a> {
             let keep_models = drive.keeps_models(round);
             let mut engine =
                 Engine::new(sample, Validation { seed, keep_models, ..self.validation() });
-            if !drive.confirm(&mut engine, keep_models, judging, tell)? {
+            if !drive.confirm(&mut engine, round, keep_models, judging, listener)? {
                 return Ok(round - 1);
             }
         }
@@ -224,7 +243,7 @@ impl<'a> Fit<'a> {
             combination: self.combination(),
             feeds_native: kind == ErrorKind::Native,
             max_evaluations,
-            cancel: self.automl.cancel.clone(),
+            cancel: Arc::clone(&self.cancel),
             side_by_side: if max_evaluations.is_some() { 1 } else { threads.max(1) },
             wall_per_cpu: 1.0 / threads.clamp(1, self.n_folds) as f64,
             memory_limit: self.memory_limit,
@@ -237,7 +256,7 @@ impl<'a> Fit<'a> {
             n_folds: self.n_folds,
             threads: self.automl.threads.max(1),
             seed: self.automl.seed,
-            cancel: self.automl.cancel.clone(),
+            cancel: Some(Arc::clone(&self.cancel)),
             memory_limit: Some(self.memory_limit),
             keep_predictions: true,
             keep_models: true,

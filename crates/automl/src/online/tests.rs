@@ -17,6 +17,7 @@ use super::clock::Clock;
 use super::combine::Combiner;
 use super::drive::{Drive, Settings};
 use super::evaluate::Evaluator;
+use super::event::Listener;
 use super::library::Judging;
 use crate::ensemble::Combination;
 
@@ -118,7 +119,7 @@ fn settings(combination: Combination, budget_secs: f64) -> Settings {
         combination,
         feeds_native: true,
         max_evaluations: None,
-        cancel: None,
+        cancel: Arc::default(),
         side_by_side: 1,
         wall_per_cpu: 1.0,
         memory_limit: u64::MAX,
@@ -186,10 +187,10 @@ fn paper(
     let judging = Judging::OutOfFold { rows: None };
     let until = Duration::from_secs_f64(budget_secs);
     let stop = drive
-        .run(&mut policy, &mut script, &judging, until, &mut |_| {})
+        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
         .expect("a search")
         .expect("one level");
-    drive.ensemble(&mut |_| {});
+    drive.ensemble(&mut Listener::deaf(&*clock));
     let members = drive.combiner.selection.weights.iter().map(|w| w.0).collect();
     (policy, script.ran, members, clock.elapsed(), stop)
 }
@@ -293,13 +294,17 @@ fn the_best_are_run_again_when_there_are_more_rows() {
     let judging = Judging::OutOfFold { rows: None };
     drive.begin_level(vec![1.0; 23_424], combiner(average));
     let until = Duration::from_secs_f64(9.5);
-    let ended = drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a level");
+    let ended = drive
+        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .expect("a level");
     assert_eq!(ended, None, "the level is over, the search is not");
     let first: Vec<usize> = script.ran.clone();
     let before = drive.begin_level(vec![2.0; 23_424], combiner(average));
     let best = before.library.learners()[0].id.index();
     let until = Duration::from_secs_f64(100.0);
-    drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a level");
+    drive
+        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .expect("a level");
     assert_eq!(script.ran[first.len()], best);
     let again = script.ran[first.len()..].iter().filter(|j| first.contains(j)).count();
     assert_eq!(again, 6);
@@ -327,8 +332,9 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
         drive.begin_level(vec![0.5; N_PIPELINES], combiner(vote));
         let judging = Judging::OutOfFold { rows: None };
         let until = Duration::from_secs(60);
-        let stop =
-            drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a run");
+        let stop = drive
+            .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+            .expect("a run");
         assert_eq!(stop, Some(StopReason::MaxEvaluations));
         script.ran
     };
@@ -353,22 +359,31 @@ fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
     lucky.secs = |_| 0.25;
     let mut policy = Fixed((0..400).map(|i| i * 3).collect());
     let until = Duration::from_secs(100);
-    let ended = drive.run(&mut policy, &mut lucky, &judging, until, &mut |_| {}).expect("a run");
+    let ended = drive
+        .run(&mut policy, &mut lucky, &judging, until, &mut Listener::deaf(&*clock))
+        .expect("a run");
     assert_eq!(ended, None, "there is time left, for confirming");
     assert!(clock.elapsed() >= Duration::from_secs(50), "{:?}", clock.elapsed());
-    drive.ensemble(&mut |_| {});
+    drive.ensemble(&mut Listener::deaf(&*clock));
     assert_eq!(drive.combiner.library.learners()[0].id.index(), 51);
 
     let (_, mut sober) = searched(&clock, |j| if j == 51 { 24 } else { 5 + j % 20 });
     sober.secs = |_| 0.25;
-    assert!(drive.confirm(&mut sober, false, &judging, &mut |_| {}).expect("a round"));
+    assert!(
+        drive
+            .confirm(&mut sober, 1, false, &judging, &mut Listener::deaf(&*clock))
+            .expect("a round")
+    );
     let learners = drive.combiner.library.learners();
     assert_eq!(learners.last().map(|l| l.id.index()), Some(51), "its luck is gone");
     let n = learners.len();
     assert_eq!(sober.ran.len(), n, "those that were not run again are gone");
     assert!(n >= 24, "{n}");
     // Rounds go on as long as another one fits.
-    while drive.confirm(&mut sober, false, &judging, &mut |_| {}).expect("a round") {}
+    while drive
+        .confirm(&mut sober, 1, false, &judging, &mut Listener::deaf(&*clock))
+        .expect("a round")
+    {}
     assert!(clock.elapsed() <= Duration::from_secs(100), "{:?}", clock.elapsed());
 }
 
@@ -380,10 +395,16 @@ fn too_few_are_not_confirmed() {
     let judging = Judging::OutOfFold { rows: None };
     let mut policy = Fixed((0..90).map(|i| i * 10).collect());
     let until = Duration::from_secs(100);
-    drive.run(&mut policy, &mut script, &judging, until, &mut |_| {}).expect("a run");
+    drive
+        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .expect("a run");
     assert!(clock.elapsed() > Duration::from_secs(80), "the search goes on to the end");
     let before = script.ran.len();
-    assert!(!drive.confirm(&mut script, false, &judging, &mut |_| {}).expect("no round"));
+    assert!(
+        !drive
+            .confirm(&mut script, 1, false, &judging, &mut Listener::deaf(&*clock))
+            .expect("no round")
+    );
     assert_eq!(script.ran.len(), before);
 }
 
@@ -397,7 +418,9 @@ fn a_library_has_eight_of_a_kind_whatever_order_they_came_in() {
         let judging = Judging::OutOfFold { rows: None };
         let until = Duration::from_secs(1 << 30);
         drive.settings.budget = until;
-        drive.run(&mut Fixed(order), &mut script, &judging, until, &mut |_| {}).expect("a run");
+        drive
+            .run(&mut Fixed(order), &mut script, &judging, until, &mut Listener::deaf(&*clock))
+            .expect("a run");
         let learners = drive.combiner.library.learners();
         learners.iter().map(|l| l.id.index()).collect::<Vec<usize>>()
     };

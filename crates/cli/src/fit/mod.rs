@@ -5,6 +5,7 @@ mod interrupt;
 mod progress;
 mod summary;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,7 +63,10 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
         search = search.surrogate(Arc::new(surrogate));
     }
     let reporter = Reporter::new(args, started, interrupt.flag());
-    let result = search.fit_with(&dataset, |event| reporter.tell(&event));
+    let result = search.fit_with(&dataset, |event| {
+        reporter.tell(&event);
+        ControlFlow::Continue(())
+    });
     reporter.close();
     let model = result.map_err(|error| Failure::of_search(&file, &error))?;
     let model = model.with_missing_cells(MissingCells::of(&args.table.read_options()));

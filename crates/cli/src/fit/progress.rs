@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use pitchpipe_automl::Progress;
-use serde_json::json;
+use pitchpipe_automl::{Event, Happened, Pipeline};
 
 use super::FitArgs;
 use crate::text::shown;
@@ -63,16 +62,15 @@ impl Reporter {
         Self { channel, budget, started, interrupted, state }
     }
 
-    pub(super) fn tell(&self, event: &Progress) {
+    pub(super) fn tell(&self, event: &Event) {
         let mut state = self.state.lock().expect("nobody panics while holding it");
         state.note(event);
         match &self.channel {
             Channel::Nowhere => (),
             Channel::Json => {
-                if let Some(event) = as_json(event) {
-                    // A reader that went away does not end the search.
-                    let _ = crate::print(format!("{event}\n").as_bytes());
-                }
+                let line = serde_json::to_string(event).expect("an event is plain data");
+                // A reader that went away does not end the search.
+                let _ = crate::print((line + "\n").as_bytes());
             }
             Channel::Live(bar) => {
                 bar.set_message(state.line());
@@ -85,10 +83,10 @@ impl Reporter {
         }
     }
 
-    fn tell_plainly(&self, event: &Progress, state: &mut State) {
+    fn tell_plainly(&self, event: &Event, state: &mut State) {
         let is_due = state.last_line.is_none_or(|last| last.elapsed() >= BETWEEN_LINES);
-        let is_last = matches!(event, Progress::Assembling { .. });
-        if is_last || (is_due && matches!(event, Progress::Finished { .. })) {
+        let is_last = matches!(event.what, Happened::Assembling);
+        if is_last || (is_due && matches!(event.what, Happened::Finished { .. })) {
             let elapsed = self.started.elapsed().as_secs_f64();
             let budget = written_duration(self.budget);
             eprintln!("{elapsed:.1}s of {budget}: {}", state.facts());
@@ -105,19 +103,21 @@ impl Reporter {
 }
 
 impl State {
-    fn note(&mut self, event: &Progress) {
-        match event {
-            Progress::Started { what, .. } => self.running = shown(what, 60),
-            Progress::Sampled { n_rows, of } => self.rows = Some((*n_rows, *of)),
-            Progress::Finished { n_evaluated, best_error, ensemble_error, .. } => {
+    fn note(&mut self, event: &Event) {
+        match &event.what {
+            Happened::Started { pipelines } => self.running = shown(&in_words(pipelines), 60),
+            Happened::Level { n_rows, of } => self.rows = Some((*n_rows, *of)),
+            Happened::Confirming { round, pipelines, .. } => {
+                let n = pipelines.len();
+                self.running = format!("validating the best {n} again, round {round}");
+            }
+            Happened::Finished { n_evaluated, best_error, ensemble_error, .. } => {
                 self.n_evaluated = *n_evaluated;
                 self.best_error = Some(*best_error);
                 self.ensemble_error = ensemble_error.or(self.ensemble_error);
             }
-            Progress::Improved { ensemble_error, .. } => {
-                self.ensemble_error = Some(*ensemble_error)
-            }
-            Progress::Assembling { .. } => self.running = "putting the model together".to_owned(),
+            Happened::EnsembleChanged { error, .. } => self.ensemble_error = Some(*error),
+            Happened::Assembling => self.running = "putting the model together".to_owned(),
             _ => (),
         }
     }
@@ -168,62 +168,46 @@ fn live_line(budget: Duration, started: Instant) -> ProgressBar {
     bar
 }
 
-fn as_json(event: &Progress) -> Option<serde_json::Value> {
-    Some(match event {
-        Progress::Begun { method, budget, n_rows, elapsed } => json!({
-            "event": "begun", "method": method, "budget_s": budget.as_secs_f64(), "rows": n_rows,
-            "elapsed_s": elapsed.as_secs_f64(),
-        }),
-        Progress::Sampled { n_rows, of } => {
-            json!({"event": "sampled", "rows": n_rows, "of": of})
+/// What runs: the estimators' names, and how many settings of each.
+fn in_words(pipelines: &[Pipeline]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for pipeline in pipelines {
+        let name = pipeline.estimator.name();
+        match counts.iter_mut().find(|c| c.0 == name) {
+            Some(count) => count.1 += 1,
+            None => counts.push((name, 1)),
         }
-        Progress::Started { what, n_pipelines } => {
-            json!({"event": "started", "what": what, "pipelines": n_pipelines})
-        }
-        Progress::Finished {
-            pipeline,
-            error,
-            n_evaluated,
-            best_error,
-            ensemble_error,
-            elapsed,
-        } => {
-            json!({
-                "event": "finished", "pipeline": pipeline, "error": error,
-                "pipelines": n_evaluated, "best_error": best_error,
-                "ensemble_error": ensemble_error, "elapsed_s": elapsed.as_secs_f64(),
-            })
-        }
-        Progress::Improved { ensemble_error, n_base_learners, elapsed } => json!({
-            "event": "improved", "ensemble_error": ensemble_error,
-            "base_learners": n_base_learners, "elapsed_s": elapsed.as_secs_f64(),
-        }),
-        Progress::Assembling { elapsed } => {
-            json!({"event": "assembling", "elapsed_s": elapsed.as_secs_f64()})
-        }
-        _ => return None,
-    })
+    }
+    let words = counts.into_iter().map(|(name, n)| match n {
+        1 => name.to_owned(),
+        n => format!("{name} x {n}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use pitchpipe_learn::PipelineId;
+
     use super::*;
 
     #[test]
     fn what_is_known_reads_as_a_line() {
         let mut state = State::default();
         assert_eq!(state.facts(), "0 pipelines");
-        state.note(&Progress::Sampled { n_rows: 1000, of: 50_000 });
-        state.note(&Progress::Started { what: "knn x 16".into(), n_pipelines: 16 });
-        state.note(&Progress::Finished {
-            pipeline: "knn".into(),
+        let mut note = |what| state.note(&Event { elapsed_secs: 1.0, what });
+        let pipeline = PipelineId::new(0).expect("there is a first").pipeline();
+        note(Happened::Level { n_rows: 1000, of: 50_000 });
+        note(Happened::Started { pipelines: vec![pipeline.clone(); 16] });
+        note(Happened::Finished {
+            pipeline,
             error: 0.25,
+            secs: 0.5,
             n_evaluated: 12,
             best_error: 0.125,
             ensemble_error: None,
-            elapsed: Duration::from_secs(1),
         });
         assert_eq!(state.facts(), "12 pipelines, best 0.1250, on 1000 of 50000 rows");
-        assert_eq!(state.line(), "12 pipelines, best 0.1250, on 1000 of 50000 rows; knn x 16");
+        assert_eq!(state.line(), "12 pipelines, best 0.1250, on 1000 of 50000 rows; adaboost x 16");
     }
 }

@@ -52,7 +52,7 @@ impl Made<'_> {
             "event": "saved",
             "out": self.args.out.display().to_string(),
             "bytes": self.n_bytes,
-            "elapsed_s": elapsed.as_secs_f64(),
+            "elapsed_secs": elapsed.as_secs_f64(),
             "interrupted": ended_early,
             "report": report_json(self.model),
         });
