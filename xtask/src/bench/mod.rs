@@ -2,6 +2,7 @@
 
 mod automl;
 mod design;
+mod honesty;
 mod learn;
 mod meta;
 mod peer;
@@ -40,6 +41,8 @@ enum What {
     Design,
     /// The test corpus within a time budget, next to scikit-learn's defaults and other AutoML systems.
     Automl(automl::Options),
+    /// Reported scores beside those on rows that the search has not seen, and on noise.
+    Honesty(honesty::Options),
     /// The paper's baseline on one split, for `bench automl`.
     #[command(hide = true)]
     AutomlBaseline(automl::baseline::Options),
@@ -61,6 +64,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
+        What::Honesty(options) => honesty::run(options),
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
         What::Meta(options) => meta::run(options),

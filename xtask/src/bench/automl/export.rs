@@ -79,14 +79,15 @@ impl Split {
 }
 
 /// The classes of all rows, and their names.
-fn target(table: &RawTable) -> Option<(Labels, Vec<String>)> {
+pub(in crate::bench) fn target(table: &RawTable) -> Option<(Labels, Vec<String>)> {
     let column = table.columns.iter().find(|c| c.name == TARGET)?;
     let Cells::Nominal { codes, levels } = &column.cells else { return None };
     let labels = Labels::from_codes(codes.iter().copied(), levels.len());
     Some((labels, levels.clone()))
 }
 
-fn write_parquet(
+/// Writes some rows, with the target or without.
+pub(in crate::bench) fn write_parquet(
     path: &Path,
     table: &RawTable,
     rows: &[usize],

@@ -4,9 +4,9 @@
 
 pub(super) mod baseline;
 mod datasets;
-mod export;
+pub(super) mod export;
 mod plan;
-mod process;
+pub(super) mod process;
 mod record;
 mod report;
 mod score;

@@ -11,16 +11,16 @@ use std::{io, thread};
 use wait4::Wait4;
 
 /// How a process ended, and what it used.
-pub(super) struct Ended {
-    pub(super) how: How,
-    pub(super) wall: Duration,
-    pub(super) cpu: Duration,
+pub(in crate::bench) struct Ended {
+    pub(in crate::bench) how: How,
+    pub(in crate::bench) wall: Duration,
+    pub(in crate::bench) cpu: Duration,
     /// Of the process, or of one of its children if that had more.
-    pub(super) peak_bytes: u64,
+    pub(in crate::bench) peak_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(in crate::bench) enum How {
     Succeeded,
     Failed,
     /// Killed after the limit.
@@ -31,11 +31,11 @@ pub(super) enum How {
 
 /// Where and how long processes may run.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(in crate::bench) struct Place<'a> {
     /// The core to keep to; `None` where there is no `taskset`.
-    pub(super) core: Option<usize>,
+    pub(in crate::bench) core: Option<usize>,
     /// Set when the benchmark is to stop.
-    pub(super) stop: &'a AtomicBool,
+    pub(in crate::bench) stop: &'a AtomicBool,
 }
 
 /// How often the watchdog looks up.
@@ -53,7 +53,7 @@ const ONE_THREAD: [&str; 6] = [
 
 impl Place<'_> {
     /// Runs a command to its end or to the limit; what it prints goes to two files.
-    pub(super) fn run(
+    pub(in crate::bench) fn run(
         self,
         command: &Command,
         limit: Duration,
@@ -144,7 +144,7 @@ fn kill(group: u32) {
 }
 
 /// Whether processes can be kept to a core here.
-pub(super) fn has_taskset() -> bool {
+pub(in crate::bench) fn has_taskset() -> bool {
     let mut command = Command::new("taskset");
     command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())

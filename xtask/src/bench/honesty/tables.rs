@@ -1,0 +1,42 @@
+//! Tables of the test corpus, a part of the rows held out.
+
+use std::path::{Path, PathBuf};
+
+use pitchpipe_learn::Stream;
+use pitchpipe_table::{CancelCheck, ReadOptions, Source, holdout, read};
+
+use super::super::automl::export::{target, write_parquet};
+
+/// The share of rows that the search does not see.
+const HELD_OUT: f64 = 0.3;
+
+/// The names in the corpus's index, or those of them that were asked for.
+pub(super) fn names(corpus: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
+    let path = corpus.join("INDEX.tsv");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let name = |line: &str| line.split('\t').next().map(|n| n.trim_end_matches(".arff.gz").into());
+    let all: Vec<String> = text.lines().skip(1).filter_map(name).collect();
+    if let Some(unknown) = wanted.iter().find(|w| !all.contains(w)) {
+        return Err(format!("{}: no dataset {unknown:?}", path.display()));
+    }
+    Ok(all.into_iter().filter(|n| wanted.is_empty() || wanted.contains(n)).collect())
+}
+
+/// A table to search with and the rows held out, as files.
+pub(super) struct Split {
+    pub(super) train: PathBuf,
+    pub(super) test: PathBuf,
+}
+
+/// Writes the two tables of a split.
+pub(super) fn write(corpus: &Path, name: &str, seed: u64, folder: &Path) -> Result<Split, String> {
+    let source = Source::Path(corpus.join(format!("{name}.arff.gz")));
+    let table = read(&source, &ReadOptions::default(), &CancelCheck::never())
+        .map_err(|e| format!("{name}: {e}"))?;
+    let (labels, _) = target(&table).ok_or(format!("{name}: no classes"))?;
+    let fold = holdout(&labels, HELD_OUT, Stream::new(seed).named(name).key());
+    let split = Split { train: folder.join("train.parquet"), test: folder.join("test.parquet") };
+    write_parquet(&split.train, &table, &fold.train, true)?;
+    write_parquet(&split.test, &table, &fold.test, true)?;
+    Ok(split)
+}
