@@ -215,7 +215,7 @@ impl Data {
         };
         let ctx = FitContext::unhurried();
         let rows: Vec<usize> = (0..dataset.n_rows()).collect();
-        let raw = RawFeatures::of_rows(dataset, &rows);
+        let raw = RawFeatures::of_rows(dataset.frame(), &rows);
         let (_, x) = preparation.fit(&raw, dataset.labels(), &ctx).map_err(|e| e.to_string())?;
         let mut fold = vec![0; dataset.n_rows()];
         for (f, part) in stratified_folds(dataset.labels(), 3, 0).iter().enumerate() {
@@ -235,9 +235,9 @@ impl Data {
             let (train, test): (Vec<usize>, Vec<usize>) =
                 (0..self.y.len()).partition(|&row| self.fold[row] != fold);
             let y_train = dataset.labels().select(&train);
-            let raw = RawFeatures::of_rows(&dataset, &train);
+            let raw = RawFeatures::of_rows(dataset.frame(), &train);
             let (fitted, x) = Preparation::default().fit(&raw, &y_train, &ctx)?;
-            let x_test = fitted.transform(&RawFeatures::of_rows(&dataset, &test), &ctx)?;
+            let x_test = fitted.transform(&RawFeatures::of_rows(dataset.frame(), &test), &ctx)?;
             let y_test = dataset.labels().select(&test);
             Ok(Split { train: (*x).clone(), y_train, test: (*x_test).clone(), y_test })
         };

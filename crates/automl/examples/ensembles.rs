@@ -101,7 +101,7 @@ fn candidates(
         let n_classes = train.labels().n_classes();
         let mut mean = vec![0.0; test.n_rows() * n_classes];
         for model in &evaluation.models {
-            let prediction = model.predict(test, &ctx)?;
+            let prediction = model.predict(test.frame(), &ctx)?;
             let weight = 1.0 / evaluation.models.len() as f64;
             mean.iter_mut()
                 .zip(prediction.probabilities.values())
@@ -282,7 +282,7 @@ fn stacked(
         };
         let ctx = FitContext::unhurried();
         let Ok(fitted) = pipeline.fit(&learn, &ctx) else { continue };
-        let Ok(prediction) = fitted.predict(&ask, &ctx) else { continue };
+        let Ok(prediction) = fitted.predict(ask.frame(), &ctx) else { continue };
         let rule = Metric::BalancedError.decision();
         let labels = rule.decide(test.labels(), prediction.probabilities.values(), priors);
         all.push((

@@ -41,7 +41,7 @@ fn write(dataset: &Dataset, id: PipelineId, folder: &Path) -> Result<(), Box<dyn
     write_atomically(&folder.join(format!("p{id}.py")), script.text()?.as_bytes())?;
 
     let ctx = FitContext::unhurried();
-    let prediction = id.pipeline().fit(dataset, &ctx)?.predict(dataset, &ctx)?;
+    let prediction = id.pipeline().fit(dataset, &ctx)?.predict(dataset.frame(), &ctx)?;
     let n_classes = prediction.labels.n_classes();
     let columns: Vec<OutputColumn> = (0..n_classes)
         .map(|k| {

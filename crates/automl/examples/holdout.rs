@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 })?;
                 let cpu = cpu.elapsed().as_secs_f64();
                 let secs = start.elapsed().as_secs_f64();
-                let predictions = model.predict(&test)?;
+                let predictions = model.predict(test.frame())?;
                 let error = balanced_error_rate(test.labels(), &predictions.labels);
                 let report = model.report();
                 sums[m].0 += error;
@@ -122,7 +122,7 @@ fn forest_error(train: &Dataset, test: &Dataset) -> f64 {
     let id = id.expect("the usual settings are in the search space");
     let ctx = FitContext::unhurried();
     let fitted = id.pipeline().fit(train, &ctx).expect("it fits");
-    let prediction = fitted.predict(test, &ctx).expect("it predicts");
+    let prediction = fitted.predict(test.frame(), &ctx).expect("it predicts");
     let decided: Labels = Metric::BalancedError.decision().decide(
         &prediction.labels,
         prediction.probabilities.values(),

@@ -39,14 +39,14 @@ pub fn importances(model: &Model, dataset: &Dataset) -> Result<Vec<Importance>, 
     } else {
         dataset
     };
-    let base = error(model, dataset, &model.predict(dataset)?);
+    let base = error(model, dataset, &model.predict(dataset.frame())?);
     groups(model.schema(), dataset.columns().len())
         .into_par_iter()
         .map(|(column, features)| {
             let increases = (0..N_SHUFFLES)
                 .map(|shuffle| {
                     let shuffled = shuffled(dataset, &features, shuffle);
-                    Ok(error(model, &shuffled, &model.predict(&shuffled)?) - base)
+                    Ok(error(model, &shuffled, &model.predict(shuffled.frame())?) - base)
                 })
                 .collect::<Result<Vec<f64>, PredictError>>()?;
             let n = increases.len() as f64;

@@ -9,10 +9,10 @@
 //!
 //! let heights = (0..60).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
 //! let labels = Labels::from_codes((0..60).map(|i| i % 3), 3);
-//! let dataset = Dataset::new(vec![Column::Numeric(heights)], labels);
+//! let dataset = Dataset::new(vec![Column::numeric(heights)], labels);
 //!
 //! let model = AutoMl::new().time_budget(Duration::from_secs(60)).max_evaluations(4).fit(&dataset)?;
-//! let predictions = model.predict(&dataset)?;
+//! let predictions = model.predict(dataset.frame())?;
 //! assert_eq!(predictions.labels.len(), 60);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -16,11 +16,8 @@ fn dataset() -> Dataset {
     let mut codes: Vec<u32> = (0..120).map(|i| (i % 3 + i * 31 % 7 / 5) % 4).collect();
     codes[9] = MISSING_CODE;
     let more = (0..120).map(|i| f64::from(i * 613 % 37) - f64::from(i % 3)).collect();
-    let columns = vec![
-        Column::Numeric(numbers),
-        Column::Categorical { codes, n_levels: 4 },
-        Column::Numeric(more),
-    ];
+    let columns =
+        vec![Column::numeric(numbers), Column::categorical(codes, 4), Column::Numeric(more)];
     Dataset::new(columns, Labels::from_codes((0..120).map(|i| i % 3), 3))
 }
 
@@ -30,7 +27,7 @@ fn place(format: u32) -> PathBuf {
 
 /// Labels as a text of digits.
 fn labels(model: &Model) -> String {
-    let predictions = model.predict(&dataset()).expect("predictions");
+    let predictions = model.predict(dataset().frame()).expect("predictions");
     predictions.labels.codes().iter().map(u32::to_string).collect()
 }
 

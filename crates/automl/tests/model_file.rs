@@ -73,7 +73,7 @@ fn forged_files_are_refused_or_predict() {
         match Model::from_bytes(&packed(&forged)) {
             Ok(model) => {
                 n_loaded += 1;
-                let _ = model.predict(&dataset);
+                let _ = model.predict(dataset.frame());
             }
             Err(_) => n_refused += 1,
         }

@@ -31,7 +31,7 @@ fn search(n: usize) -> AutoMl {
 }
 
 fn share_right(model: &Model, dataset: &Dataset) -> f64 {
-    let predictions = model.predict(dataset).expect("predictions");
+    let predictions = model.predict(dataset.frame()).expect("predictions");
     let pairs = predictions.labels.codes().iter().zip(dataset.labels().codes());
     pairs.filter(|(a, b)| a == b).count() as f64 / dataset.n_rows() as f64
 }
@@ -45,8 +45,8 @@ fn a_model_predicts_and_survives_its_file() {
     let path = folder.path().join("model.pp");
     model.write(&path).expect("written");
     let read = Model::read(&path).expect("a model");
-    let predictions = model.predict(&dataset).expect("predictions");
-    assert_eq!(read.predict(&dataset).expect("predictions"), predictions);
+    let predictions = model.predict(dataset.frame()).expect("predictions");
+    assert_eq!(read.predict(dataset.frame()).expect("predictions"), predictions);
     assert_eq!(read.report(), model.report());
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
@@ -115,7 +115,7 @@ fn rows_to_choose_by_may_be_given() {
     let model = search(12).validation(validation).fit(&train).expect("a model");
     assert!(share_right(&model, &train) > 0.7);
     let other =
-        Dataset::new(vec![Column::Numeric(vec![0.0; 4])], Labels::from_codes([0, 1, 2, 0], 3));
+        Dataset::new(vec![Column::numeric(vec![0.0; 4])], Labels::from_codes([0, 1, 2, 0], 3));
     let err = search(12).validation(other).fit(&train).expect_err("other columns");
     assert!(matches!(err, AutoMlError::OtherValidation { wanted: 4, got: 1 }), "{err}");
 }
@@ -230,7 +230,7 @@ fn tables_without_anything_to_learn_are_refused() {
     assert!(matches!(search(3).fit(&one_class), Err(AutoMlError::OneClass)));
     let no_columns = Dataset::new(Vec::new(), Labels::from_codes([0, 1, 0, 1, 1], 2));
     assert!(matches!(search(3).fit(&no_columns), Err(AutoMlError::NoFeatures)));
-    let few = Dataset::new(vec![Column::Numeric(vec![0.0, 1.0])], Labels::from_codes([0, 1], 2));
+    let few = Dataset::new(vec![Column::numeric(vec![0.0, 1.0])], Labels::from_codes([0, 1], 2));
     assert!(matches!(search(3).fit(&few), Err(AutoMlError::TooFewRows { n_rows: 2, .. })));
 }
 
@@ -238,13 +238,13 @@ fn tables_without_anything_to_learn_are_refused() {
 fn other_columns_are_not_predicted() {
     let model = search(4).fit(&dataset(60)).expect("a model");
     let labels = Labels::from_codes([0, 1], 3);
-    let column = || Column::Numeric(vec![0.5, 1.5]);
-    let codes = Column::Categorical { codes: vec![0, 1], n_levels: 2 };
+    let column = || Column::numeric(vec![0.5, 1.5]);
+    let codes = Column::categorical(vec![0, 1], 2);
     let few = Dataset::new(vec![column(), column(), column()], labels.clone());
     assert_eq!(
-        model.predict(&few).expect_err("a column is missing").to_string(),
+        model.predict(few.frame()).expect_err("a column is missing").to_string(),
         "the model was trained on 4 columns, but column 3 is missing or of another kind"
     );
     let other = Dataset::new(vec![column(), codes, column(), column()], labels);
-    assert!(model.predict(&other).is_err());
+    assert!(model.predict(other.frame()).is_err());
 }

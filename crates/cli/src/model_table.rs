@@ -6,7 +6,7 @@ use std::path::Path;
 use pitchpipe_automl::Model;
 use pitchpipe_table::{
     Applied, CancelCheck, Dataset, Labels, MissingCells, RawTable, ReadOptions, Schema, Source,
-    TableError, read,
+    TableError, Target, read,
 };
 
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ pub(crate) struct Labelled {
 
 /// Matches a table that must have the target.
 pub(crate) fn labelled(schema: &Schema, file: &str, table: RawTable) -> Result<Labelled, Failure> {
-    let Applied { n_rows, columns, truth, mut notes } =
+    let Applied { frame, truth, mut notes } =
         schema.apply(table).map_err(|error| Failure::of_schema(file, &error))?;
     let target = schema.target().expect("a model has a target");
     let truth = truth.ok_or_else(|| {
@@ -76,6 +76,7 @@ pub(crate) fn labelled(schema: &Schema, file: &str, table: RawTable) -> Result<L
             "add the true classes, or use pitchpipe predict".to_owned(),
         )
     })?;
+    let n_rows = frame.n_rows();
     let rows: Vec<usize> = (0..n_rows).filter(|&row| truth[row].is_some()).collect();
     if rows.is_empty() {
         let message =
@@ -89,9 +90,8 @@ pub(crate) fn labelled(schema: &Schema, file: &str, table: RawTable) -> Result<L
             "{n} of {n_rows} rows have no class, or one that the model does not know, and are left out"
         ));
     }
-    let codes = truth.iter().map(|class| class.unwrap_or(0));
-    let labels = Labels::from_codes(codes, target.classes.len());
-    let dataset = Dataset::new(columns, labels).select(&rows);
+    let labels = Labels::from_codes(truth.into_iter().flatten(), target.classes.len());
+    let dataset = Dataset::from_parts(frame.select(&rows), Target::Classes(labels));
     Ok(Labelled { dataset, notes })
 }
 

@@ -8,7 +8,7 @@
 //!
 //! let heights = (0..30).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
 //! let labels = Labels::from_codes((0..30).map(|i| i % 3), 3);
-//! let dataset = Dataset::new(vec![Column::Numeric(heights)], labels);
+//! let dataset = Dataset::new(vec![Column::numeric(heights)], labels);
 //!
 //! let pipeline = PipelineId::from_positions([1, 0, 0, 7, 84]).unwrap().pipeline();
 //! let text = "impute(mean) > one_hot > standardise > all_features > knn(n_neighbors=1, p=2)";

@@ -1,6 +1,6 @@
 //! A pipeline: one component per step, fitted and asked as a whole.
 
-use pitchpipe_table::{Dataset, Labels};
+use pitchpipe_table::{Dataset, Frame, Labels};
 use serde::{Deserialize, Serialize};
 
 use crate::classes::KnownClasses;
@@ -51,7 +51,7 @@ impl Pipeline {
         }
         let y = dataset.labels().select(rows);
         let classes = KnownClasses::of(&y);
-        let raw = RawFeatures::of_rows(dataset, rows);
+        let raw = RawFeatures::of_rows(dataset.frame(), rows);
         let (preparation, x) = self.preparation.fit(&raw, &y, ctx)?;
         let estimator = if classes.len() > 1 {
             Some(self.estimator.fit(&x, &classes.compact(&y), ctx)?)
@@ -99,23 +99,23 @@ impl FittedPipeline {
         self.classes.priors()
     }
 
-    /// Predicts all rows of a dataset, whose labels are not looked at.
-    pub fn predict(&self, dataset: &Dataset, ctx: &FitContext) -> Result<Prediction, FitError> {
-        let rows: Vec<usize> = (0..dataset.n_rows()).collect();
-        self.predict_rows(dataset, &rows, ctx)
+    /// Predicts all rows of a frame.
+    pub fn predict(&self, frame: &Frame, ctx: &FitContext) -> Result<Prediction, FitError> {
+        let rows: Vec<usize> = (0..frame.n_rows()).collect();
+        self.predict_rows(frame, &rows, ctx)
     }
 
-    /// Predicts some rows of a dataset.
+    /// Predicts some rows of a frame.
     pub fn predict_rows(
         &self,
-        dataset: &Dataset,
+        frame: &Frame,
         rows: &[usize],
         ctx: &FitContext,
     ) -> Result<Prediction, FitError> {
         let n_classes = self.priors().len();
         let (mut values, mut codes) = (Vec::new(), Vec::new());
         for rows in rows.chunks(ROWS_AT_ONCE) {
-            let part = self.predict_block(dataset, rows, ctx)?;
+            let part = self.predict_block(frame, rows, ctx)?;
             values.extend_from_slice(part.probabilities.values());
             codes.extend_from_slice(part.labels.codes());
         }
@@ -127,11 +127,11 @@ impl FittedPipeline {
 
     fn predict_block(
         &self,
-        dataset: &Dataset,
+        frame: &Frame,
         rows: &[usize],
         ctx: &FitContext,
     ) -> Result<Prediction, FitError> {
-        let x = self.preparation.transform(&RawFeatures::of_rows(dataset, rows), ctx)?;
+        let x = self.preparation.transform(&RawFeatures::of_rows(frame, rows), ctx)?;
         let Some(estimator) = &self.estimator else {
             return Ok(self.classes.only_class(rows.len()));
         };

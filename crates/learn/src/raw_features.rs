@@ -1,8 +1,8 @@
-//! The rows of a dataset as numbers, some of them missing: what the first step of a pipeline is given.
+//! The rows of a frame as numbers, some of them missing: what the first step of a pipeline is given.
 
-use pitchpipe_table::{Column, Dataset, MISSING_CODE, UNSEEN_CODE};
+use pitchpipe_table::{Column, Dataset, Frame, MISSING_CODE, UNSEEN_CODE};
 
-/// Some rows of a dataset, read where they are; a missing cell is NaN; a categorical cell is its code,
+/// Some rows of a frame, read where they are; a missing cell is NaN; a categorical cell is its code,
 /// or infinite for a category never met in training.
 ///
 /// An infinite number counts as missing: no component has an answer for it.
@@ -13,9 +13,9 @@ pub struct RawFeatures<'a> {
 }
 
 impl<'a> RawFeatures<'a> {
-    /// The given rows of a dataset, in the order given.
-    pub fn of_rows(dataset: &'a Dataset, rows: &'a [usize]) -> Self {
-        Self { columns: dataset.columns(), rows }
+    /// The given rows of a frame, in the order given.
+    pub fn of_rows(frame: &'a Frame, rows: &'a [usize]) -> Self {
+        Self { columns: frame.columns(), rows }
     }
 
     /// How many rows there are.

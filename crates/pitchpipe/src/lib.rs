@@ -96,7 +96,7 @@
 //! let labels = Labels::from_codes((0..40).map(|i| u32::from(i >= 20)), 2);
 //! let dataset = Dataset::new(vec![size, shop], labels);
 //! let model = AutoMl::new().metric(Metric::Accuracy).max_evaluations(10).fit(&dataset)?;
-//! let predictions = model.predict(&dataset)?;
+//! let predictions = model.predict(dataset.frame())?;
 //! assert_eq!(predictions.labels.len(), 40);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -123,7 +123,7 @@ use pitchpipe_table::{
 /// What most programs need.
 pub mod prelude {
     pub use pitchpipe_automl::{AutoMl, Event, Happened, Method, Model, Predictions};
-    pub use pitchpipe_table::{Column, Dataset, Labels, Metric, Source};
+    pub use pitchpipe_table::{Column, Dataset, Frame, Labels, Metric, Source};
 }
 
 /// Why a table is no dataset.

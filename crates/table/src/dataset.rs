@@ -1,42 +1,25 @@
-//! A dataset: typed columns in the form that training wants, with labels.
+//! A dataset: feature columns, and what is to be predicted of each row.
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::schema::{Assembled, assemble};
-use crate::{Labels, RawTable, Report, Schema, SchemaError, SchemaOptions};
+use crate::{Column, Frame, Labels, RawTable, Report, Schema, SchemaError, SchemaOptions};
 
-/// The code that stands for a missing cell of a categorical column.
-pub const MISSING_CODE: u32 = u32::MAX;
-
-/// The code that stands for a category never met in training. Only [`Schema::apply`] makes it, at
-/// prediction time: one-hot encoding turns it into all zeros; integer codes have no number for it, and
-/// treat it as missing.
-pub const UNSEEN_CODE: u32 = u32::MAX - 1;
-
-/// One feature's cells.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Column {
-    /// Numbers; a missing cell is NaN (and only a missing cell is).
-    Numeric(Vec<f64>),
-    /// Codes into a dictionary of `n_levels` levels; a missing cell is [`MISSING_CODE`], and in tables met
-    /// after training a category that is not in the dictionary is [`UNSEEN_CODE`].
-    Categorical {
-        /// One code per row.
-        codes: Vec<u32>,
-        /// The size of the dictionary: codes are below it.
-        n_levels: u32,
-    },
+/// What is to be predicted, row by row.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Target {
+    /// A class.
+    Classes(Labels),
 }
 
-impl Column {
+impl Target {
     /// How many rows there are.
     pub fn len(&self) -> usize {
         match self {
-            Self::Numeric(values) => values.len(),
-            Self::Categorical { codes, .. } => codes.len(),
+            Self::Classes(labels) => labels.len(),
         }
     }
 
@@ -45,43 +28,39 @@ impl Column {
         self.len() == 0
     }
 
-    /// Whether the cell of each row is missing.
-    pub fn is_missing(&self, row: usize) -> bool {
-        match self {
-            Self::Numeric(values) => values[row].is_nan(),
-            Self::Categorical { codes, .. } => codes[row] == MISSING_CODE,
-        }
-    }
-
-    /// The cells of the given rows, in the order given.
+    /// The target of the given rows, in the order given.
     pub fn select(&self, rows: &[usize]) -> Self {
         match self {
-            Self::Numeric(values) => Self::Numeric(rows.iter().map(|&r| values[r]).collect()),
-            Self::Categorical { codes, n_levels } => Self::Categorical {
-                codes: rows.iter().map(|&r| codes[r]).collect(),
-                n_levels: *n_levels,
-            },
+            Self::Classes(labels) => Self::Classes(labels.select(rows)),
         }
     }
 }
 
-/// Feature columns of equal length, with the class of each row, and the schema that they came by.
+/// A frame with its target, and the schema that they came by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    columns: Vec<Column>,
-    labels: Labels,
+    frame: Frame,
+    target: Target,
     schema: Option<Arc<Schema>>,
 }
 
 impl Dataset {
-    /// A dataset from its parts, without names.
+    /// A dataset from columns and the class of each row, without names.
     ///
     /// # Panics
     /// If a column is not as long as the labels.
     pub fn new(columns: Vec<Column>, labels: Labels) -> Self {
-        let fits = |c: &Column| c.len() == labels.len();
-        assert!(columns.iter().all(fits), "a column differs in length from the labels");
-        Self { columns, labels, schema: None }
+        let frame = Frame::new(columns, labels.len());
+        Self::from_parts(frame, Target::Classes(labels))
+    }
+
+    /// A dataset from a frame and its target, without names.
+    ///
+    /// # Panics
+    /// If they differ in length.
+    pub fn from_parts(frame: Frame, target: Target) -> Self {
+        assert_eq!(frame.n_rows(), target.len(), "a target for each row");
+        Self { frame, target, schema: None }
     }
 
     /// A dataset from a table that was read, and a report of what was understood and what was left out.
@@ -116,22 +95,35 @@ impl Dataset {
             return Err(SchemaError::NoFeatures { left_out });
         }
         let labels = labels.expect("a target was named, and assemble() found its column");
-        Ok((Self { columns, labels, schema: Some(Arc::new(schema)) }, report))
+        let dataset = Self::new(columns, labels);
+        Ok((Self { schema: Some(Arc::new(schema)), ..dataset }, report))
     }
 
     /// The feature columns.
     pub fn columns(&self) -> &[Column] {
-        &self.columns
+        self.frame.columns()
+    }
+
+    /// The rows without their target: what prediction is given.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// What is to be predicted.
+    pub fn target(&self) -> &Target {
+        &self.target
     }
 
     /// The class of each row.
     pub fn labels(&self) -> &Labels {
-        &self.labels
+        match &self.target {
+            Target::Classes(labels) => labels,
+        }
     }
 
     /// How many rows there are.
     pub fn n_rows(&self) -> usize {
-        self.labels.len()
+        self.frame.n_rows()
     }
 
     /// The schema, where the dataset was made from a table.
@@ -142,8 +134,8 @@ impl Dataset {
     /// The given rows, in the order given.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
-            columns: self.columns.iter().map(|column| column.select(rows)).collect(),
-            labels: self.labels.select(rows),
+            frame: self.frame.select(rows),
+            target: self.target.select(rows),
             schema: self.schema.clone(),
         }
     }
@@ -154,10 +146,10 @@ impl Dataset {
         let mut hash = Xxh3::new();
         let mut number = |n: usize| hash.update(&(n as u64).to_le_bytes());
         number(self.n_rows());
-        number(self.columns.len());
-        number(self.labels.n_classes());
-        update_codes(&mut hash, self.labels.codes());
-        for column in &self.columns {
+        number(self.columns().len());
+        number(self.labels().n_classes());
+        update_codes(&mut hash, self.labels().codes());
+        for column in self.columns() {
             match column {
                 Column::Numeric(values) => {
                     hash.update(b"n");
@@ -184,10 +176,11 @@ fn update_codes(hash: &mut Xxh3, codes: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MISSING_CODE;
 
     fn dataset() -> Dataset {
-        let numbers = Column::Numeric(vec![1.5, f64::NAN, 0.0]);
-        let codes = Column::Categorical { codes: vec![0, 1, MISSING_CODE], n_levels: 2 };
+        let numbers = Column::numeric([1.5, f64::NAN, 0.0]);
+        let codes = Column::categorical([0, 1, MISSING_CODE], 2);
         Dataset::new(vec![numbers, codes], Labels::from_codes([0, 1, 1], 2))
     }
 
@@ -195,8 +188,8 @@ mod tests {
     fn rows_are_selected_in_the_order_given() {
         let picked = dataset().select(&[2, 0]);
         assert_eq!(picked.labels().codes(), [1, 0]);
-        assert_eq!(picked.columns()[0], Column::Numeric(vec![0.0, 1.5]));
-        let codes = Column::Categorical { codes: vec![MISSING_CODE, 0], n_levels: 2 };
+        assert_eq!(picked.columns()[0], Column::numeric([0.0, 1.5]));
+        let codes = Column::categorical([MISSING_CODE, 0], 2);
         assert_eq!(picked.columns()[1], codes);
     }
 
@@ -212,7 +205,7 @@ mod tests {
         let with = |columns: Vec<Column>, codes: [u32; 3], n_classes| {
             Dataset::new(columns, Labels::from_codes(codes, n_classes)).content_hash()
         };
-        let columns = || dataset().columns;
+        let columns = || dataset().columns().to_vec();
         assert_ne!(base, with(columns(), [0, 1, 0], 2));
         assert_ne!(base, with(columns(), [0, 1, 1], 3));
         assert_ne!(base, with(columns()[..1].to_vec(), [0, 1, 1], 2));
@@ -220,17 +213,18 @@ mod tests {
         swapped.reverse();
         assert_ne!(base, with(swapped, [0, 1, 1], 2));
         let mut numbers = columns();
-        numbers[0] = Column::Numeric(vec![1.5, f64::NAN, 1e-300]);
+        numbers[0] = Column::numeric([1.5, f64::NAN, 1e-300]);
         assert_ne!(base, with(numbers, [0, 1, 1], 2));
         let mut codes = columns();
-        codes[1] = Column::Categorical { codes: vec![0, 1, MISSING_CODE], n_levels: 3 };
+        codes[1] = Column::categorical([0, 1, MISSING_CODE], 3);
         assert_ne!(base, with(codes, [0, 1, 1], 2));
     }
 
     #[test]
     fn the_content_hash_knows_one_missing_and_one_zero() {
-        let mut same = dataset();
-        same.columns[0] = Column::Numeric(vec![1.5, -f64::NAN, -0.0]);
+        let mut columns = dataset().columns().to_vec();
+        columns[0] = Column::numeric([1.5, -f64::NAN, -0.0]);
+        let same = Dataset::new(columns, dataset().labels().clone());
         assert_eq!(same.content_hash(), dataset().content_hash());
     }
 }

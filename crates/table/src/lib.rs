@@ -2,8 +2,10 @@
 //!
 //! This room knows files and numbers; it has never heard of models.
 
+mod buffer;
 mod dataset;
 mod error;
+mod frame;
 mod labels;
 mod metafeature;
 mod metric;
@@ -14,8 +16,10 @@ mod schema;
 mod split;
 mod write;
 
-pub use dataset::{Column, Dataset, MISSING_CODE, UNSEEN_CODE};
+pub use buffer::Buffer;
+pub use dataset::{Dataset, Target};
 pub use error::TableError;
+pub use frame::{Column, Frame, MISSING_CODE, UNSEEN_CODE};
 pub use labels::Labels;
 pub use metafeature::MetaFeature;
 pub use metric::{
@@ -23,10 +27,12 @@ pub use metric::{
     balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
 };
 pub use raw::{Cells, RawColumn, RawTable};
-pub use read::{CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, read};
+pub use read::{
+    CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches, read,
+};
 pub use schema::{
     Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reason,
-    Report, Schema, SchemaError, SchemaOptions, Target, Values, written_instant,
+    Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values, written_instant,
 };
 pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};
 pub use write::{

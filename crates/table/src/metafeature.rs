@@ -201,10 +201,10 @@ mod tests {
         let codes =
             |codes: [u32; 6], n_levels| Column::Categorical { codes: codes.into(), n_levels };
         let columns = vec![
-            Column::Numeric(vec![1., 2., 4., 8., 16., f64::NAN]),
+            Column::numeric(vec![1., 2., 4., 8., 16., f64::NAN]),
             codes([0, 1, 2, 0, MISSING_CODE, MISSING_CODE], 5),
-            Column::Numeric(vec![3., 1., 4., 1., 5., 9.]),
-            Column::Numeric(vec![7.; 6]),
+            Column::numeric(vec![3., 1., 4., 1., 5., 9.]),
+            Column::numeric(vec![7.; 6]),
             codes([0, 1, 1, 1, 0, 0], 2),
         ];
         Dataset::new(columns, Labels::from_codes([0, 0, 0, 1, 1, 2], 3))
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_has_no_value() {
-        let columns = vec![Column::Numeric(vec![1e300, -1e300])];
+        let columns = vec![Column::numeric(vec![1e300, -1e300])];
         let features = Dataset::new(columns, Labels::from_codes([0, 1], 2)).meta_features();
         let of = |name: &str| features.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!(of("symbols_min"), None);

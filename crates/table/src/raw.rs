@@ -1,5 +1,7 @@
 //! A table as it was read: named columns of cells, before any of them is taken for a feature.
 
+use crate::Buffer;
+
 /// What a reader returns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawTable {
@@ -27,14 +29,14 @@ pub enum Cells {
     /// written or typed as an integer*.
     Numbers {
         /// One number per row.
-        values: Vec<f64>,
+        values: Buffer<f64>,
         /// Whether all of them are integers.
         integers: bool,
     },
     /// Text as codes into a dictionary in order of first appearance; missing is `MISSING_CODE`.
     Text {
         /// One code per row.
-        codes: Vec<u32>,
+        codes: Buffer<u32>,
         /// The distinct texts.
         dictionary: Vec<String>,
     },
@@ -42,22 +44,22 @@ pub enum Cells {
     /// the declared order, whether or not each occurs; missing is `MISSING_CODE`.
     Nominal {
         /// One code per row.
-        codes: Vec<u32>,
+        codes: Buffer<u32>,
         /// The declared levels.
         levels: Vec<String>,
     },
     /// Instants as seconds since 1970-01-01T00:00:00Z (dates at midnight); a missing cell is NaN.
     Instants {
         /// One instant per row.
-        seconds: Vec<f64>,
+        seconds: Buffer<f64>,
     },
 }
 
 impl Cells {
     /// The cells of the given rows, in the order given.
     pub(crate) fn select(self, rows: &[usize]) -> Self {
-        let numbers = |v: Vec<f64>| rows.iter().map(|&row| v[row]).collect::<Vec<f64>>();
-        let selected = |v: Vec<u32>| rows.iter().map(|&row| v[row]).collect::<Vec<u32>>();
+        let numbers = |v: Buffer<f64>| rows.iter().map(|&row| v[row]).collect();
+        let selected = |v: Buffer<u32>| rows.iter().map(|&row| v[row]).collect();
         match self {
             Self::Numbers { values, integers } => {
                 Self::Numbers { values: numbers(values), integers }

@@ -148,7 +148,7 @@ fn read_table(folder: &Path, name: &str) -> Result<Dataset, String> {
             cells.map(|v| if v.is_nan() { MISSING_CODE } else { v as u32 }).collect();
         let largest = codes.iter().filter(|&&c| c != MISSING_CODE).max();
         let n_levels = largest.map_or(0, |&c| c + 1);
-        Column::Categorical { codes, n_levels }
+        Column::categorical(codes, n_levels)
     };
     let columns = categorical.iter().enumerate().map(column).collect();
     let n_classes = y.iter().max().map_or(0, |&c| c as usize + 1);

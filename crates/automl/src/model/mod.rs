@@ -9,7 +9,7 @@ pub use file::FORMAT;
 pub use predict::{Predictions, TablePredictions};
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};
-use pitchpipe_table::{Column, Dataset, Decision, MissingCells, Schema};
+use pitchpipe_table::{Column, Decision, Frame, MissingCells, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::ensemble::Combination;
@@ -115,9 +115,9 @@ impl Model {
     }
 }
 
-/// What the columns of a dataset are.
-pub(crate) fn kinds_of(dataset: &Dataset) -> Vec<ColumnKind> {
-    dataset.columns().iter().map(kind_of).collect()
+/// What the columns of a frame are.
+pub(crate) fn kinds_of(frame: &Frame) -> Vec<ColumnKind> {
+    frame.columns().iter().map(kind_of).collect()
 }
 
 fn kind_of(column: &Column) -> ColumnKind {

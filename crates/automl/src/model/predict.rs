@@ -1,7 +1,7 @@
 //! Predictions of a whole model.
 
 use pitchpipe_learn::{FitContext, FitError, Probabilities};
-use pitchpipe_table::{Dataset, Labels, RawTable};
+use pitchpipe_table::{Frame, Labels, RawTable};
 use rayon::prelude::*;
 
 use super::{BaseLearner, Model, PredictError, kinds_of};
@@ -31,22 +31,22 @@ pub struct TablePredictions {
 }
 
 impl Model {
-    /// Predicts all rows of a dataset, whose labels are not looked at.
-    pub fn predict(&self, dataset: &Dataset) -> Result<Predictions, PredictError> {
-        self.predict_within(dataset, &FitContext::unhurried())
+    /// Predicts all rows of a frame.
+    pub fn predict(&self, frame: &Frame) -> Result<Predictions, PredictError> {
+        self.predict_within(frame, &FitContext::unhurried())
     }
 
     /// Predicts while a deadline or a cancel flag is watched.
     pub fn predict_within(
         &self,
-        dataset: &Dataset,
+        frame: &Frame,
         ctx: &FitContext,
     ) -> Result<Predictions, PredictError> {
-        self.check_columns(dataset)?;
-        let rows: Vec<usize> = (0..dataset.n_rows()).collect();
+        self.check_columns(frame)?;
+        let rows: Vec<usize> = (0..frame.n_rows()).collect();
         let blocks: Vec<Vec<f64>> = rows
             .par_chunks(ROWS_AT_ONCE)
-            .map(|rows| self.block(dataset, rows, ctx))
+            .map(|rows| self.block(frame, rows, ctx))
             .collect::<Result<_, FitError>>()?;
         let values = blocks.concat();
         let probabilities = Probabilities::from_rows(self.n_classes, values);
@@ -64,14 +64,12 @@ impl Model {
     pub fn predict_table(&self, table: RawTable) -> Result<TablePredictions, PredictError> {
         let schema = self.schema.as_ref().ok_or(PredictError::NoSchema)?;
         let applied = schema.apply(table)?;
-        let unknown = Labels::from_codes(vec![0; applied.n_rows], self.n_classes);
-        let dataset = Dataset::new(applied.columns, unknown);
-        let predictions = self.predict(&dataset)?;
+        let predictions = self.predict(&applied.frame)?;
         Ok(TablePredictions { predictions, truth: applied.truth, notes: applied.notes })
     }
 
-    fn check_columns(&self, dataset: &Dataset) -> Result<(), PredictError> {
-        let (wanted, got) = (&self.columns, kinds_of(dataset));
+    fn check_columns(&self, frame: &Frame) -> Result<(), PredictError> {
+        let (wanted, got) = (&self.columns, kinds_of(frame));
         let differs = |at: &usize| wanted.get(*at) != got.get(*at);
         match (0..wanted.len().max(got.len())).find(differs) {
             Some(at) => Err(PredictError::OtherColumns { wanted: wanted.len(), at }),
@@ -79,27 +77,22 @@ impl Model {
         }
     }
 
-    fn block(
-        &self,
-        dataset: &Dataset,
-        rows: &[usize],
-        ctx: &FitContext,
-    ) -> Result<Vec<f64>, FitError> {
+    fn block(&self, frame: &Frame, rows: &[usize], ctx: &FitContext) -> Result<Vec<f64>, FitError> {
         match self.combination {
-            Combination::Average => self.averaged(dataset, rows, ctx),
-            Combination::Vote => self.voted(dataset, rows, ctx),
+            Combination::Average => self.averaged(frame, rows, ctx),
+            Combination::Vote => self.voted(frame, rows, ctx),
         }
     }
 
     fn averaged(
         &self,
-        dataset: &Dataset,
+        frame: &Frame,
         rows: &[usize],
         ctx: &FitContext,
     ) -> Result<Vec<f64>, FitError> {
         let mut sums = vec![0.0; rows.len() * self.n_classes];
         for learner in &self.learners {
-            learner.add(dataset, rows, &mut sums, ctx)?;
+            learner.add(frame, rows, &mut sums, ctx)?;
         }
         for row in sums.chunks_exact_mut(self.n_classes) {
             let total: f64 = row.iter().sum();
@@ -110,16 +103,11 @@ impl Model {
 
     /// Shares of the votes; the share of the class that wins a draw is a little larger, so that the most
     /// probable class is the one voted for.
-    fn voted(
-        &self,
-        dataset: &Dataset,
-        rows: &[usize],
-        ctx: &FitContext,
-    ) -> Result<Vec<f64>, FitError> {
+    fn voted(&self, frame: &Frame, rows: &[usize], ctx: &FitContext) -> Result<Vec<f64>, FitError> {
         let votes: Vec<Vec<u32>> = self
             .learners
             .iter()
-            .map(|learner| learner.labels(dataset, rows, self.n_classes, ctx))
+            .map(|learner| learner.labels(frame, rows, self.n_classes, ctx))
             .collect::<Result<_, _>>()?;
         let mut shares = vec![0.0; rows.len() * self.n_classes];
         for (i, row) in shares.chunks_exact_mut(self.n_classes).enumerate() {
@@ -137,14 +125,14 @@ impl BaseLearner {
     /// Adds the weighted mean of its fold models' probabilities.
     fn add(
         &self,
-        dataset: &Dataset,
+        frame: &Frame,
         rows: &[usize],
         sums: &mut [f64],
         ctx: &FitContext,
     ) -> Result<(), FitError> {
         let weight = self.weight / self.models.len() as f64;
         for model in &self.models {
-            let prediction = model.predict_rows(dataset, rows, ctx)?;
+            let prediction = model.predict_rows(frame, rows, ctx)?;
             let probabilities = prediction.probabilities.values();
             sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += weight * p);
         }
@@ -154,7 +142,7 @@ impl BaseLearner {
     /// What most of its fold models decide on natively; the most probable class in a draw.
     fn labels(
         &self,
-        dataset: &Dataset,
+        frame: &Frame,
         rows: &[usize],
         n_classes: usize,
         ctx: &FitContext,
@@ -163,7 +151,7 @@ impl BaseLearner {
         let mut sums = vec![0.0; rows.len() * n_classes];
         let small = 0.5 / self.models.len() as f64;
         for model in &self.models {
-            let prediction = model.predict_rows(dataset, rows, ctx)?;
+            let prediction = model.predict_rows(frame, rows, ctx)?;
             let probabilities = prediction.probabilities.values();
             sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += small * p);
             for (row, &label) in prediction.labels.codes().iter().enumerate() {

@@ -183,7 +183,7 @@ impl AutoMl {
             let (wanted, got) = (classes(dataset), classes(validation));
             return Err(AutoMlError::OtherValidation { wanted, got });
         }
-        if kinds_of(validation) != kinds_of(dataset) || validation.n_rows() == 0 {
+        if kinds_of(validation.frame()) != kinds_of(dataset.frame()) || validation.n_rows() == 0 {
             let (wanted, got) = (dataset.columns().len(), validation.columns().len());
             return Err(AutoMlError::OtherValidation { wanted, got });
         }

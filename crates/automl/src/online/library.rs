@@ -152,7 +152,7 @@ fn mean_of_models(
 ) -> Option<(Vec<f64>, Labels)> {
     let mut mean = vec![0.0; dataset.n_rows() * dataset.labels().n_classes()];
     for model in models {
-        let prediction = model.predict(dataset, ctx).ok()?;
+        let prediction = model.predict(dataset.frame(), ctx).ok()?;
         let weight = 1.0 / models.len() as f64;
         mean.iter_mut().zip(prediction.probabilities.values()).for_each(|(m, p)| *m += weight * p);
     }

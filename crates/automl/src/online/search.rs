@@ -363,7 +363,7 @@ impl<'a> Fit<'a> {
         let is_vote = combination == Combination::Vote;
         let mut model = Model {
             schema: self.dataset.schema().map(|s| (**s).clone()),
-            columns: kinds_of(self.dataset),
+            columns: kinds_of(self.dataset.frame()),
             n_classes: labels.n_classes(),
             priors: labels.priors(),
             decision: if is_vote { Decision::Native } else { metric.decision() },

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn all_pipelines_differ_on_a_table_that_has_everything() {
         let mut columns = numeric(8);
-        columns.push(Column::Categorical { codes: vec![0, 1, 1, 0, MISSING_CODE, 1], n_levels: 2 });
+        columns.push(Column::categorical(vec![0, 1, 1, 0, MISSING_CODE, 1], 2));
         assert_eq!(Space::of(&table(columns)).len(), N_PIPELINES);
     }
 

@@ -55,8 +55,9 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
     let table = read_for(schema, &args.file, &args.reading, missing, &CancelCheck::never())?;
     let rows = labelled(schema, &file, table)?;
     warn(&file, &rows.notes);
-    let predictions =
-        model.predict(&rows.dataset).map_err(|error| Failure::of_prediction(&file, &error))?;
+    let predictions = model
+        .predict(rows.dataset.frame())
+        .map_err(|error| Failure::of_prediction(&file, &error))?;
     let (truth, labels) = (rows.dataset.labels(), &predictions.labels);
     let probabilities = predictions.probabilities.values();
     let evaluation = Evaluation {

@@ -46,9 +46,9 @@ pub(crate) fn generated(shape: Shape, seed: u64) -> Dataset {
             .collect();
         columns.push(match (is_mixed, j % 5) {
             (true, 1) => categories(&values, scale, &mut uniform),
-            (true, 3) => Column::Numeric(with_gaps(values, &mut uniform)),
-            (true, 4) if j % 10 == 4 => Column::Numeric(vec![scale; n_rows]),
-            _ => Column::Numeric(values),
+            (true, 3) => Column::numeric(with_gaps(values, &mut uniform)),
+            (true, 4) if j % 10 == 4 => Column::numeric(vec![scale; n_rows]),
+            _ => Column::numeric(values),
         });
     }
     let codes = clusters.iter().map(|&cluster| {

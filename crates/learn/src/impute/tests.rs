@@ -16,7 +16,7 @@ fn table(columns: Vec<Column>) -> Dataset {
 const FIRST_ROWS: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
 fn raw(table: &Dataset) -> RawFeatures<'_> {
-    RawFeatures::of_rows(table, &FIRST_ROWS[..table.n_rows()])
+    RawFeatures::of_rows(table.frame(), &FIRST_ROWS[..table.n_rows()])
 }
 
 fn fills(imputer: Imputer, x: &RawFeatures<'_>) -> Vec<Option<f64>> {
@@ -25,7 +25,7 @@ fn fills(imputer: Imputer, x: &RawFeatures<'_>) -> Vec<Option<f64>> {
 
 #[test]
 fn each_imputer_takes_its_statistic_of_the_values_present() {
-    let x = table(vec![Column::Numeric(vec![4.0, NAN, 1.0, 1.0, 8.0, 4.0])]);
+    let x = table(vec![Column::numeric(vec![4.0, NAN, 1.0, 1.0, 8.0, 4.0])]);
     let x = raw(&x);
     assert_eq!(fills(Imputer::Constant, &x), [Some(0.0)]);
     assert_eq!(fills(Imputer::Mean, &x), [Some(3.6)]);
@@ -36,7 +36,7 @@ fn each_imputer_takes_its_statistic_of_the_values_present() {
 #[test]
 fn codes_of_categories_are_imputed_as_numbers() {
     let codes = vec![0, 3, MISSING_CODE, 3];
-    let x = table(vec![Column::Categorical { codes, n_levels: 4 }]);
+    let x = table(vec![Column::categorical(codes, 4)]);
     let x = raw(&x);
     assert_eq!(fills(Imputer::Mean, &x), [Some(2.0)]);
     let fitted = Imputer::Mean.fit(&x, &FitContext::unhurried()).unwrap();
@@ -48,13 +48,13 @@ fn codes_of_categories_are_imputed_as_numbers() {
 #[test]
 fn an_empty_column_is_dropped_except_by_constant() {
     let ctx = FitContext::unhurried();
-    let x = table(vec![Column::Numeric(vec![NAN; 2]), Column::Numeric(vec![1.0, NAN])]);
+    let x = table(vec![Column::numeric(vec![NAN; 2]), Column::numeric(vec![1.0, NAN])]);
     let x = raw(&x);
     let mean = Imputer::Mean.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
     assert_eq!((mean.features.n_cols(), mean.features.columns()), (1, &[1.0, 1.0][..]));
     let constant = Imputer::Constant.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
     assert_eq!(constant.features.columns(), [0.0, 0.0, 1.0, 0.0]);
-    let nothing = table(vec![Column::Numeric(vec![NAN; 2])]);
+    let nothing = table(vec![Column::numeric(vec![NAN; 2])]);
     let nothing = raw(&nothing);
     let err = Imputer::Median.fit(&nothing, &ctx).unwrap_err();
     assert_eq!(err, FitError::NoFeatures { component: "imputer" });
@@ -63,8 +63,8 @@ fn an_empty_column_is_dropped_except_by_constant() {
 #[test]
 fn other_columns_than_it_was_fitted_on_are_an_error() {
     let ctx = FitContext::unhurried();
-    let fitted = Imputer::Mean.fit(&raw(&table(vec![Column::Numeric(vec![1.0])])), &ctx).unwrap();
-    let wider = table(vec![Column::Numeric(vec![1.0]); 2]);
+    let fitted = Imputer::Mean.fit(&raw(&table(vec![Column::numeric(vec![1.0])])), &ctx).unwrap();
+    let wider = table(vec![Column::numeric(vec![1.0]); 2]);
     let wider = raw(&wider);
     let err = fitted.transform(&wider, &ctx).unwrap_err();
     assert_eq!(err, FitError::OtherColumns { expected: 1, got: 2 });

@@ -78,7 +78,7 @@ fn prepared(dataset: &Dataset, ctx: &FitContext) -> Result<std::sync::Arc<Featur
         reducer: Reducer::None,
     };
     let rows: Vec<usize> = (0..dataset.n_rows()).collect();
-    let raw = RawFeatures::of_rows(dataset, &rows);
+    let raw = RawFeatures::of_rows(dataset.frame(), &rows);
     Ok(preparation.fit(&raw, dataset.labels(), ctx)?.1)
 }
 

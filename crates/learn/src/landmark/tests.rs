@@ -44,7 +44,7 @@ fn the_first_component_has_the_moments_of_the_column_it_is() {
 fn poor_tables_lack_landmarks_rather_than_fail() {
     let ctx = FitContext::unhurried();
     let constant = Dataset::new(
-        vec![Column::Numeric(vec![1.0; 30])],
+        vec![Column::numeric(vec![1.0; 30])],
         Labels::from_codes((0..30).map(|i| i % 3), 3),
     );
     let found = landmarks(&constant, 0, &ctx).unwrap();
@@ -56,7 +56,7 @@ fn poor_tables_lack_landmarks_rather_than_fail() {
     );
     assert_eq!(value(&landmarks(&one_class, 0, &ctx).unwrap(), "landmark_1nn"), Some(1.0));
     let unread = Dataset::new(
-        vec![Column::Numeric(vec![f64::NAN; 30])],
+        vec![Column::numeric(vec![f64::NAN; 30])],
         Labels::from_codes((0..30).map(|i| i % 2), 2),
     );
     assert_eq!(value(&landmarks(&unread, 0, &ctx).unwrap(), "landmark_lda"), None);

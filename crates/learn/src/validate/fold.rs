@@ -67,12 +67,12 @@ impl<'a> FoldData<'a> {
 
     /// The training rows.
     pub(super) fn train(&self) -> RawFeatures<'_> {
-        RawFeatures::of_rows(self.dataset, &self.train_rows)
+        RawFeatures::of_rows(self.dataset.frame(), &self.train_rows)
     }
 
     /// The test rows.
     pub(super) fn test(&self) -> RawFeatures<'_> {
-        RawFeatures::of_rows(self.dataset, &self.test_rows)
+        RawFeatures::of_rows(self.dataset.frame(), &self.test_rows)
     }
 
     fn fit_imputer(

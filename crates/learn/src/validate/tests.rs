@@ -23,9 +23,9 @@ fn mixed_table(n: usize, n_classes: u32, seed: u64) -> Dataset {
         column.iter_mut().for_each(|v| *v = if uniform() < 0.1 { f64::NAN } else { *v });
     }
     let codes = codes.into_iter().map(|c| if uniform() < 0.1 { MISSING_CODE } else { c }).collect();
-    let mut columns: Vec<Column> = columns.into_iter().map(Column::Numeric).collect();
+    let mut columns: Vec<Column> = columns.into_iter().map(Column::numeric).collect();
     columns.insert(2, Column::Categorical { codes, n_levels: 4 });
-    columns.push(Column::Numeric(vec![1.5; n]));
+    columns.push(Column::numeric(vec![1.5; n]));
     Dataset::new(columns, labels)
 }
 
@@ -35,7 +35,7 @@ fn numeric_table(n: usize, p: usize, seed: u64) -> Dataset {
     let columns: Vec<Vec<f64>> = (0..p).map(|_| (0..n).map(|_| uniform()).collect()).collect();
     let labels = (0..n).map(|i| u32::from(columns[0][i] + 0.3 * uniform() > 0.6));
     let labels = Labels::from_codes(labels.collect::<Vec<_>>(), 2);
-    Dataset::new(columns.into_iter().map(Column::Numeric).collect(), labels)
+    Dataset::new(columns.into_iter().map(Column::numeric).collect(), labels)
 }
 
 /// Every `step`th pipeline: a step prime to all axes meets every component.
@@ -147,7 +147,7 @@ fn a_kept_model_predicts_its_test_rows_as_it_did_out_of_fold() {
             let model: crate::FittedPipeline = postcard::from_bytes(&bytes).unwrap();
             assert_eq!(model.name(), pipeline.to_string());
             let ctx = FitContext::unhurried();
-            let again = model.predict_rows(&dataset, &fold.test, &ctx).unwrap();
+            let again = model.predict_rows(dataset.frame(), &fold.test, &ctx).unwrap();
             let all = evaluation.out_of_fold.as_ref().unwrap();
             for (i, &row) in fold.test.iter().enumerate() {
                 assert_eq!(again.probabilities.row(i), all.probabilities.row(row), "{pipeline}");
@@ -167,7 +167,7 @@ fn fitting_a_pipeline_outside_of_cross_validation_gives_the_fold_model() {
         let Outcome::Finished(evaluation) = outcome else { continue };
         let ctx = FitContext::unhurried().with_stream(Stream::new(3).child(1));
         let model = pipeline.fit_rows(&dataset, &fold.train, &ctx).unwrap();
-        let prediction = model.predict_rows(&dataset, &fold.test, &ctx).unwrap();
+        let prediction = model.predict_rows(dataset.frame(), &fold.test, &ctx).unwrap();
         let all = evaluation.out_of_fold.as_ref().unwrap();
         for (i, &row) in fold.test.iter().enumerate() {
             assert_eq!(prediction.probabilities.row(i), all.probabilities.row(row), "{pipeline}");
@@ -213,7 +213,7 @@ fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
     let n = 3000;
     let codes = Column::Categorical { codes: (0..n).collect(), n_levels: n };
     let labels = Labels::from_codes((0..n).map(|i| i % 2), 2);
-    let dataset = Dataset::new(vec![codes, Column::Numeric(vec![0.5; n as usize])], labels);
+    let dataset = Dataset::new(vec![codes, Column::numeric(vec![0.5; n as usize])], labels);
     let one_hot = PipelineId::from_positions([1, 0, 0, 7, 82]).unwrap().pipeline();
     let codes = PipelineId::from_positions([1, 1, 0, 7, 82]).unwrap().pipeline();
     let options = Validation { memory_limit: Some(64 << 20), ..Validation::default() };

@@ -25,10 +25,11 @@ fn prepared_rows_are_scikit_learns() {
         for case in cases {
             let y = dataset.labels().select(&train);
             let (fitted, _) =
-                case.setting.fit(&RawFeatures::of_rows(&dataset, &train), &y, &ctx).unwrap();
+                case.setting.fit(&RawFeatures::of_rows(dataset.frame(), &train), &y, &ctx).unwrap();
             let n_rows = case.x.len() / case.n_cols;
-            let ours =
-                fitted.transform(&RawFeatures::of_rows(&dataset, &test[..n_rows]), &ctx).unwrap();
+            let ours = fitted
+                .transform(&RawFeatures::of_rows(dataset.frame(), &test[..n_rows]), &ctx)
+                .unwrap();
             assert_eq!(ours.n_cols(), case.n_cols, "{name}: {:?}", case.setting);
             for j in 0..case.n_cols {
                 let theirs: Vec<f64> = (0..n_rows).map(|i| case.x[i * case.n_cols + j]).collect();

@@ -45,7 +45,7 @@ impl Table {
             let codes: Vec<u32> = cells(j).map(|v| v.map_or(MISSING_CODE, |v| v as u32)).collect();
             let seen = codes.iter().filter(|&&c| c != MISSING_CODE).max();
             let n_levels = seen.map_or(0, |&c| c + 1);
-            Column::Categorical { codes, n_levels }
+            Column::categorical(codes, n_levels)
         };
         let columns = self.categorical.iter().enumerate().map(column).collect();
         Dataset::new(columns, Labels::from_codes(self.y.iter().copied(), self.n_classes()))
@@ -62,9 +62,9 @@ impl Table {
         let (train, test) = self.rows(fold);
         let y_train = dataset.labels().select(&train);
         let (fitted, x) = Preparation::default()
-            .fit(&RawFeatures::of_rows(&dataset, &train), &y_train, &ctx)
+            .fit(&RawFeatures::of_rows(dataset.frame(), &train), &y_train, &ctx)
             .unwrap();
-        let x_test = fitted.transform(&RawFeatures::of_rows(&dataset, &test), &ctx).unwrap();
+        let x_test = fitted.transform(&RawFeatures::of_rows(dataset.frame(), &test), &ctx).unwrap();
         let y_test = dataset.labels().select(&test);
         Split { train: (*x).clone(), y_train, test: (*x_test).clone(), y_test }
     }

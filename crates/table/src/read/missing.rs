@@ -79,7 +79,8 @@ pub(super) fn blank_numbers(table: &mut RawTable, options: &ReadOptions) {
     for token in MissingTokens::choose(options, &[]).numbers() {
         for column in &mut table.columns {
             if let Cells::Numbers { values, .. } = &mut column.cells {
-                values.iter_mut().filter(|v| **v == token).for_each(|v| *v = f64::NAN);
+                let blanked = |&v: &f64| if v == token { f64::NAN } else { v };
+                *values = values.iter().map(blanked).collect();
             }
         }
     }

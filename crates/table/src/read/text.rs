@@ -187,7 +187,7 @@ impl TextBuilder {
     /// As a column of text.
     pub(super) fn into_cells(self) -> Cells {
         let (codes, dictionary) = self.finish();
-        Cells::Text { codes, dictionary }
+        Cells::Text { codes: codes.into(), dictionary }
     }
 }
 

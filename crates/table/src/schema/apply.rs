@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use super::levels::Matched;
 use super::overrides::{check_finite, number_of};
 use super::{Input, Kind, Levels, Mismatch, Schema, SchemaError};
-use crate::{Cells, Column, MISSING_CODE, RawColumn, RawTable};
+use crate::{Buffer, Cells, Column, Frame, MISSING_CODE, RawColumn, RawTable};
 
 /// A later table's features, in the order of training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// How many rows there are.
-    pub n_rows: usize,
     /// The features; a category never met in training is [`UNSEEN_CODE`](crate::UNSEEN_CODE).
-    pub columns: Vec<Column>,
+    pub frame: Frame,
     /// The class of each row, where the table has the target: `None` where the cell is missing or is none
     /// of the classes.
     pub truth: Option<Vec<Option<u32>>>,
@@ -55,7 +53,7 @@ impl Schema {
             return Err(SchemaError::WrongType { columns: mismatches });
         }
         let truth = self.truth(&by_name);
-        Ok(Applied { n_rows, columns: features, truth, notes })
+        Ok(Applied { frame: Frame::new(features, n_rows), truth, notes })
     }
 
     fn extra_columns(&self, table: &RawTable) -> Vec<String> {
@@ -94,11 +92,11 @@ impl Input {
             Kind::Categorical(levels) => {
                 let Matched { codes, unseen } = levels.matching(&cells)?;
                 notes.extend(self.unseen_note(levels, &unseen, codes.len()));
-                Ok(vec![Column::Categorical { codes, n_levels: levels.len() as u32 }])
+                Ok(vec![Column::categorical(codes, levels.len() as u32)])
             }
             Kind::Date(parts) => {
                 let seconds = as_instants(cells)?;
-                Ok(parts.iter().map(|part| Column::Numeric(part.of(&seconds))).collect())
+                Ok(parts.iter().map(|part| Column::numeric(part.of(&seconds))).collect())
             }
         }
     }
@@ -133,7 +131,7 @@ impl Input {
 }
 
 /// Numbers, or text that is nothing but numbers.
-fn as_numbers(cells: Cells) -> Result<Vec<f64>, String> {
+fn as_numbers(cells: Cells) -> Result<Buffer<f64>, String> {
     match cells {
         Cells::Numbers { values, .. } => Ok(values),
         Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
@@ -150,7 +148,7 @@ fn as_numbers(cells: Cells) -> Result<Vec<f64>, String> {
 }
 
 /// Instants, or text that is nothing but dates.
-fn as_instants(cells: Cells) -> Result<Vec<f64>, String> {
+fn as_instants(cells: Cells) -> Result<Buffer<f64>, String> {
     match cells {
         Cells::Instants { seconds } => Ok(seconds),
         Cells::Numbers { values, .. } => match values.iter().find(|v| !v.is_nan()) {
@@ -171,9 +169,9 @@ fn as_instants(cells: Cells) -> Result<Vec<f64>, String> {
 }
 
 /// A column without values can stand for any.
-fn none_present(seconds: &[f64]) -> Result<Vec<f64>, String> {
+fn none_present(seconds: &Buffer<f64>) -> Result<Buffer<f64>, String> {
     match seconds.iter().find(|s| !s.is_nan()) {
         Some(&s) => Err(format!("dates such as {}", super::dates::written_instant(s))),
-        None => Ok(seconds.to_vec()),
+        None => Ok(seconds.clone()),
     }
 }

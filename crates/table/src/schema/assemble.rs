@@ -6,7 +6,7 @@ use super::overrides::{check_finite, check_names, overridden};
 use super::report::{ColumnReport, Report};
 use super::target::{Classified, classify};
 use super::{Input, Kind, LeftOut, Levels, Reason, Schema, SchemaError, SchemaOptions};
-use crate::{Cells, Column, Labels, RawColumn, RawTable};
+use crate::{Buffer, Cells, Column, Labels, RawColumn, RawTable};
 
 /// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
 const MANY_TEXTS: usize = 50;
@@ -93,10 +93,10 @@ fn feature(
         return Err(reason);
     }
     Ok(match cells {
-        Cells::Numbers { values, .. } => (Kind::Numeric, vec![Column::Numeric(values)]),
+        Cells::Numbers { values, .. } => (Kind::Numeric, vec![Column::numeric(values)]),
         Cells::Instants { seconds } => {
             let parts = varying_parts(&seconds);
-            let features = parts.iter().map(|part| Column::Numeric(part.of(&seconds))).collect();
+            let features = parts.iter().map(|part| Column::numeric(part.of(&seconds))).collect();
             (Kind::Date(parts), features)
         }
         Cells::Nominal { codes, levels } => categorical(Levels::new(levels), codes),
@@ -136,9 +136,9 @@ fn stray_text(name: &str, cells: &Cells) -> Option<String> {
     ))
 }
 
-fn categorical(levels: Levels, codes: Vec<u32>) -> (Kind, Vec<Column>) {
+fn categorical(levels: Levels, codes: impl Into<Buffer<u32>>) -> (Kind, Vec<Column>) {
     let n_levels = levels.len() as u32;
-    (Kind::Categorical(levels), vec![Column::Categorical { codes, n_levels }])
+    (Kind::Categorical(levels), vec![Column::categorical(codes, n_levels)])
 }
 
 /// Why there is nothing to learn from a column, if there is nothing. A column of one value and missing

@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(coded.codes[155], 255);
         assert_eq!(coded.codes[399], 254);
 
-        let later = Cells::Text { codes: vec![0, 1], dictionary: strings(&["t299", "new"]) };
+        let later = Cells::Text { codes: [0, 1].into(), dictionary: strings(&["t299", "new"]) };
         assert_eq!(coded.levels.matching(&later).unwrap().codes, [254, 255]);
     }
 
@@ -295,7 +295,7 @@ mod tests {
     fn new_texts_are_unseen_and_counted() {
         let levels = Levels::new(strings(&["a", "b"]));
         let dictionary = strings(&["b", "new"]);
-        let later = Cells::Text { codes: vec![1, 0, MISSING_CODE, 1], dictionary };
+        let later = Cells::Text { codes: [1, 0, MISSING_CODE, 1].into(), dictionary };
         let matched = levels.matching(&later).unwrap();
         assert_eq!(matched.codes, [UNSEEN_CODE, 1, MISSING_CODE, UNSEEN_CODE]);
         assert_eq!(matched.unseen, BTreeMap::from([("new".to_owned(), 2)]));
@@ -304,13 +304,13 @@ mod tests {
     #[test]
     fn numbers_find_the_level_of_their_value() {
         let levels = Levels::new(strings(&["1", "02", "x"]));
-        let later = Cells::Numbers { values: vec![2.0, 1.0, f64::NAN, 7.0], integers: true };
+        let later = Cells::Numbers { values: [2.0, 1.0, f64::NAN, 7.0].into(), integers: true };
         assert_eq!(levels.matching(&later).unwrap().codes, [1, 0, MISSING_CODE, UNSEEN_CODE]);
-        let later = Cells::Text { codes: vec![0, 1], dictionary: strings(&["1.0", "2"]) };
+        let later = Cells::Text { codes: [0, 1].into(), dictionary: strings(&["1.0", "2"]) };
         assert_eq!(levels.matching(&later).unwrap().codes, [0, 1]);
         // Where training told 1 from 01, a number cannot say which of the two it is.
         let levels = Levels::new(strings(&["01", "1"]));
-        let later = Cells::Numbers { values: vec![1.0], integers: true };
+        let later = Cells::Numbers { values: [1.0].into(), integers: true };
         assert_eq!(levels.matching(&later).unwrap().codes, [UNSEEN_CODE]);
     }
 
@@ -318,18 +318,18 @@ mod tests {
     fn booleans_are_known_in_any_spelling() {
         let levels = Levels::new(strings(&["false", "true"]));
         let dictionary = strings(&["TRUE", "False", "1", "maybe"]);
-        let later = Cells::Text { codes: vec![0, 1, 2, 3], dictionary };
+        let later = Cells::Text { codes: [0, 1, 2, 3].into(), dictionary };
         assert_eq!(levels.matching(&later).unwrap().codes, [1, 0, 1, UNSEEN_CODE]);
     }
 
     #[test]
     fn numbers_and_dates_are_no_words() {
         let levels = Levels::new(strings(&["Lima", "Oslo"]));
-        let numbers = Cells::Numbers { values: vec![f64::NAN, 3.5], integers: false };
+        let numbers = Cells::Numbers { values: [f64::NAN, 3.5].into(), integers: false };
         assert_eq!(levels.matching(&numbers).err().unwrap(), "numbers such as 3.5");
-        let dates = Cells::Instants { seconds: vec![86_400.0] };
+        let dates = Cells::Instants { seconds: [86_400.0].into() };
         assert_eq!(levels.matching(&dates).err().unwrap(), "dates such as 1970-01-02");
-        let nothing = Cells::Instants { seconds: vec![f64::NAN] };
+        let nothing = Cells::Instants { seconds: [f64::NAN].into() };
         assert_eq!(levels.matching(&nothing).unwrap().codes, [MISSING_CODE]);
     }
 }

@@ -45,7 +45,7 @@ pub struct SchemaOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     inputs: Vec<Input>,
-    target: Option<Target>,
+    target: Option<TargetColumn>,
     left_out: Vec<LeftOut>,
 }
 
@@ -72,7 +72,7 @@ pub enum Kind {
 
 /// The column to predict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
+pub struct TargetColumn {
     /// Its name in the table.
     pub name: String,
     /// The classes in the order of their codes: as declared for a nominal, by value for numbers,
@@ -140,7 +140,7 @@ impl Schema {
     }
 
     /// The column to predict, where one was named.
-    pub fn target(&self) -> Option<&Target> {
+    pub fn target(&self) -> Option<&TargetColumn> {
         self.target.as_ref()
     }
 

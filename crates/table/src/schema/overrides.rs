@@ -54,13 +54,13 @@ pub(super) fn overridden(
     let cells = match cells {
         Cells::Numbers { values, .. } if options.categorical.contains(&name) => {
             let (dictionary, codes) = levels_of_numbers(&values);
-            Cells::Text { codes, dictionary }
+            Cells::Text { codes: codes.into(), dictionary }
         }
         // A date that is told to be a category: each instant is one.
         Cells::Instants { seconds } if options.categorical.contains(&name) => {
             let (order, codes) = levels_of_numbers(&seconds);
             let date = |s: String| parse_number(&s).map_or(s, written_instant);
-            Cells::Text { codes, dictionary: order.into_iter().map(date).collect() }
+            Cells::Text { codes: codes.into(), dictionary: order.into_iter().map(date).collect() }
         }
         as_read => as_read,
     };
@@ -92,7 +92,7 @@ fn numbers_of(column: RawColumn) -> Result<RawColumn, SchemaError> {
         });
     }
     let integers = values.iter().all(|v| v.is_nan() || v.fract() == 0.0);
-    Ok(RawColumn { name, cells: Cells::Numbers { values, integers } })
+    Ok(RawColumn { name, cells: Cells::Numbers { values: values.into(), integers } })
 }
 
 /// A number, or a boolean as 0 or 1.

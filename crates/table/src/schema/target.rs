@@ -1,7 +1,7 @@
 //! The column to predict: which classes there are, and which rows have one.
 
 use super::levels::{count, levels_of_numbers, levels_of_text};
-use super::{SchemaError, SchemaOptions, Target};
+use super::{SchemaError, SchemaOptions, TargetColumn};
 use crate::{Cells, Labels, MISSING_CODE, RawColumn};
 
 /// More fractional numbers than this, and a target is a quantity.
@@ -15,7 +15,7 @@ const FEW_CLASSES: usize = 20;
 
 /// The classes, and the rows that have one.
 pub(super) struct Classified {
-    pub(super) target: Target,
+    pub(super) target: TargetColumn,
     pub(super) labels: Labels,
     /// The rows that have a class, ascending; `None`: all of them.
     pub(super) rows: Option<Vec<usize>>,
@@ -51,7 +51,7 @@ pub(super) fn classify(
             }
             (names, codes)
         }
-        Cells::Nominal { codes, levels } => (levels, codes),
+        Cells::Nominal { codes, levels } => (levels, codes.into()),
         Cells::Instants { .. } => return Err(SchemaError::TargetDate { column: name }),
     };
     with_classes(name, names, codes)
@@ -91,7 +91,7 @@ fn with_classes(
     codes.retain(|&code| code != MISSING_CODE);
     let labels = Labels::from_codes(codes.iter().map(|&c| position[c as usize]), classes.len());
     let rows = (rows.len() < n_rows).then_some(rows);
-    Ok(Classified { target: Target { name, classes }, labels, rows, unused })
+    Ok(Classified { target: TargetColumn { name, classes }, labels, rows, unused })
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn declared_classes_keep_their_order_and_unused_ones_go() {
         let levels: Vec<String> = ["z", "never", "a"].map(String::from).into();
-        let y = classify(Cells::Nominal { codes: vec![2, 0, 2], levels }, &[]).unwrap();
+        let y = classify(Cells::Nominal { codes: [2, 0, 2].into(), levels }, &[]).unwrap();
         assert_eq!(
             (y.target.classes, y.unused),
             (vec!["z".into(), "a".into()], vec!["never".into()])
@@ -171,7 +171,7 @@ mod tests {
         );
         let err = classify(numbers([f64::NAN; 4]), &[]).err().unwrap();
         assert_eq!(err, SchemaError::TargetMissing { column: "y".into(), n_rows: 4 });
-        let dates = Cells::Instants { seconds: vec![0., 1.] };
+        let dates = Cells::Instants { seconds: [0., 1.].into() };
         assert_eq!(
             classify(dates, &[]).err().unwrap(),
             SchemaError::TargetDate { column: "y".into() }

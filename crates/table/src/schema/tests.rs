@@ -39,11 +39,8 @@ fn each_column_becomes_what_it_is() {
     let dates = ["when.month", "when.weekday", "when.elapsed_days"];
     assert_eq!(schema.feature_names(), [&["size", "colour"][..], &dates].concat());
     assert_eq!(dataset.labels(), &Labels::from_codes([0, 1, 0, 1, 1], 2));
-    assert_eq!(
-        dataset.columns()[1],
-        Column::Categorical { codes: vec![2, MISSING_CODE, 0, 1, 2], n_levels: 3 }
-    );
-    assert_eq!(dataset.columns()[2], Column::Numeric(vec![1., 2., 3., 5., 6.]));
+    assert_eq!(dataset.columns()[1], Column::categorical(vec![2, MISSING_CODE, 0, 1, 2], 3));
+    assert_eq!(dataset.columns()[2], Column::numeric(vec![1., 2., 3., 5., 6.]));
     let Column::Numeric(size) = &dataset.columns()[0] else { panic!("size is numeric") };
     assert!(size[2].is_nan() && size[3] == 4.0);
 
@@ -113,7 +110,7 @@ fn categories_can_be_told_to_be_numbers() {
     let csv = "flag,x,y\ntrue,1,a\nfalse,2,b\ntrue,3,a\n";
     let options = SchemaOptions { numeric: strings(&["flag"]), ..target("y") };
     let (dataset, _) = Dataset::from_table(table(csv), &options).unwrap();
-    assert_eq!(dataset.columns()[0], Column::Numeric(vec![1., 0., 1.]));
+    assert_eq!(dataset.columns()[0], Column::numeric(vec![1., 0., 1.]));
 
     let csv = "size,x,y\nS,1,a\n3,2,b\n4,3,a\n";
     let options = SchemaOptions { numeric: strings(&["size"]), ..target("y") };
@@ -147,7 +144,7 @@ fn a_table_without_features_is_refused_with_reasons() {
 
 #[test]
 fn infinite_numbers_are_refused_where_they_are_used() {
-    let cells = crate::Cells::Numbers { values: vec![1.0, f64::INFINITY, 2.0], integers: false };
+    let cells = crate::Cells::Numbers { values: [1.0, f64::INFINITY, 2.0].into(), integers: false };
     let mut raw = table("x,y\n1,a\n2,b\n3,a\n");
     raw.columns.push(crate::RawColumn { name: "z".into(), cells });
     let err = Dataset::from_table(raw.clone(), &target("y")).unwrap_err();
@@ -166,7 +163,7 @@ fn apply(csv: &str) -> Result<Applied, SchemaError> {
 fn the_training_table_matches_itself() {
     let (dataset, _) = shop();
     let applied = apply(SHOP).unwrap();
-    for (now, then) in applied.columns.iter().zip(dataset.columns()) {
+    for (now, then) in applied.frame.columns().iter().zip(dataset.columns()) {
         let now = now.select(&[0, 1, 2, 4, 5]);
         // NaN is not equal to itself, so the cells are compared as printed.
         assert_eq!(format!("{now:?}"), format!("{then:?}"));
@@ -179,12 +176,9 @@ fn the_training_table_matches_itself() {
 fn order_and_extra_columns_do_not_matter() {
     let csv = "when,new,colour,size\n2024-06-02,1,red,3\n2024-07-07,2,violet,9\n";
     let applied = apply(csv).unwrap();
-    assert_eq!(applied.columns[0], Column::Numeric(vec![3., 9.]));
-    assert_eq!(
-        applied.columns[1],
-        Column::Categorical { codes: vec![2, UNSEEN_CODE], n_levels: 3 }
-    );
-    assert_eq!(applied.columns[2], Column::Numeric(vec![6., 7.]));
+    assert_eq!(applied.frame.columns()[0], Column::numeric(vec![3., 9.]));
+    assert_eq!(applied.frame.columns()[1], Column::categorical(vec![2, UNSEEN_CODE], 3));
+    assert_eq!(applied.frame.columns()[2], Column::numeric(vec![6., 7.]));
     assert_eq!(applied.truth, None);
     assert_eq!(
         applied.notes,
@@ -226,18 +220,20 @@ fn numbers_and_dates_given_as_text_are_converted() {
     ];
     let raw = RawTable { n_rows: 3, columns, notes: Vec::new() };
     let applied = shop().0.schema().unwrap().apply(raw).unwrap();
-    let numbers = |j: usize| match &applied.columns[j] {
+    let numbers = |j: usize| match &applied.frame.columns()[j] {
         Column::Numeric(values) => values[..2].to_vec(),
         Column::Categorical { .. } => panic!("a numeric feature"),
     };
     assert_eq!((numbers(0), numbers(2)), (vec![1.5, 20.], vec![6., 1.]));
-    assert!(applied.columns.iter().all(|column| column.is_missing(2)));
+    assert!(applied.frame.columns().iter().all(|column| column.is_missing(2)));
 }
 
 #[test]
 fn a_column_without_values_fits_anywhere() {
     let applied = apply("size,colour,when\n,,\n,,\n").unwrap();
-    assert!(applied.columns.iter().all(|column| column.is_missing(0) && column.is_missing(1)));
+    assert!(
+        applied.frame.columns().iter().all(|column| column.is_missing(0) && column.is_missing(1))
+    );
 }
 
 #[test]

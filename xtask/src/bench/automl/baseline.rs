@@ -6,9 +6,7 @@ use std::time::Instant;
 
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_learn::{FitContext, Pipeline, Stream};
-use pitchpipe_table::{
-    CancelCheck, Dataset, Labels, RawTable, ReadOptions, SchemaOptions, Source, read,
-};
+use pitchpipe_table::{CancelCheck, Dataset, RawTable, ReadOptions, SchemaOptions, Source, read};
 
 use super::export::TARGET;
 use super::score::Predictions;
@@ -39,10 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let test = schema
         .apply(table(&options.test)?)
         .map_err(|e| format!("{}: {e}", options.test.display()))?;
-    // What is predicted has no classes yet; these are not looked at.
-    let unknown = Labels::from_codes(vec![0; test.n_rows], train.labels().n_classes());
-    let predicted =
-        fitted.predict(&Dataset::new(test.columns, unknown), &ctx).map_err(|e| e.to_string())?;
+    let predicted = fitted.predict(&test.frame, &ctx).map_err(|e| e.to_string())?;
     let classes: Vec<String> = report.classes.into_iter().map(|(name, _)| name).collect();
     let labels = predicted.labels.codes().iter().map(|&code| classes[code as usize].clone());
     let rows = 0..predicted.probabilities.n_rows();

@@ -58,7 +58,7 @@ fn survives(dataset: &Dataset, pipelines: &[Pipeline]) -> (usize, Vec<String>) {
 }
 
 fn numeric(columns: Vec<Vec<f64>>, codes: Vec<u32>, n_classes: usize) -> Dataset {
-    let columns = columns.into_iter().map(Column::Numeric).collect();
+    let columns = columns.into_iter().map(Column::numeric).collect();
     Dataset::new(columns, Labels::from_codes(codes, n_classes))
 }
 
@@ -154,8 +154,8 @@ fn huge_tiny_and_collinear_columns() {
 fn empty_columns_and_categories_that_training_rows_lack() {
     let n = 36u32;
     let columns = vec![
-        Column::Numeric(vec![f64::NAN; n as usize]),
-        Column::Categorical { codes: vec![MISSING_CODE; n as usize], n_levels: 2 },
+        Column::numeric(vec![f64::NAN; n as usize]),
+        Column::categorical(vec![MISSING_CODE; n as usize], 2),
         // Every row has a category of its own: all test rows are unseen.
         Column::Categorical { codes: (0..n).collect(), n_levels: n },
         Column::Numeric((0..n).map(|i| f64::from(i % 5)).collect()),
@@ -235,7 +235,7 @@ fn a_category_never_met_is_all_zeros_or_missing() {
     let ctx = FitContext::unhurried();
     let table = |codes: Vec<u32>| {
         let labels = Labels::from_codes(vec![0; codes.len()], 2);
-        Dataset::new(vec![Column::Categorical { codes, n_levels: 3 }], labels)
+        Dataset::new(vec![Column::categorical(codes, 3)], labels)
     };
     let seen = table(vec![2, 2]);
     let raw = |table| RawFeatures::of_rows(table, &[0, 1]);
@@ -245,8 +245,8 @@ fn a_category_never_met_is_all_zeros_or_missing() {
         let imputer = Imputer::MostFrequent;
         let (scaler, reducer) = (Scaler::None, Reducer::None);
         let preparation = Preparation { imputer, encoder, scaler, reducer };
-        let (fitted, _) = preparation.fit(&raw(&seen), &y, &ctx).unwrap();
-        fitted.transform(&raw(&new), &ctx).unwrap().rows().to_vec()
+        let (fitted, _) = preparation.fit(&raw(seen.frame()), &y, &ctx).unwrap();
+        fitted.transform(&raw(new.frame()), &ctx).unwrap().rows().to_vec()
     };
     assert_eq!(prepared(Encoder::OneHot), [0.0, 1.0]);
     assert_eq!(prepared(Encoder::None), [2.0, 2.0]);
@@ -258,25 +258,25 @@ fn new_rows_unlike_any_seen_are_predicted() {
     let n = 4;
     let strange = Dataset::new(
         vec![
-            Column::Numeric(vec![1e308, -1e308, f64::NAN, f64::INFINITY]),
-            Column::Numeric(vec![f64::NAN; n]),
-            Column::Categorical { codes: vec![3, UNSEEN_CODE, MISSING_CODE, 0], n_levels: 4 },
-            Column::Numeric(vec![-1e308; n]),
-            Column::Numeric(vec![5e-324; n]),
-            Column::Numeric(vec![0.0, 1.5, -2.0, f64::NAN]),
+            Column::numeric(vec![1e308, -1e308, f64::NAN, f64::INFINITY]),
+            Column::numeric(vec![f64::NAN; n]),
+            Column::categorical(vec![3, UNSEEN_CODE, MISSING_CODE, 0], 4),
+            Column::numeric(vec![-1e308; n]),
+            Column::numeric(vec![5e-324; n]),
+            Column::numeric(vec![0.0, 1.5, -2.0, f64::NAN]),
         ],
         Labels::from_codes(vec![0; n], 3),
     );
     let ctx = FitContext::unhurried();
     for pipeline in pipelines(&all_preparations(&[Imputer::Median])) {
         let Ok(model) = pipeline.fit(&dataset, &ctx) else { continue };
-        let prediction = model.predict(&strange, &ctx).unwrap();
+        let prediction = model.predict(strange.frame(), &ctx).unwrap();
         for i in 0..n {
             let row = prediction.probabilities.row(i);
             assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{pipeline}: {row:?}");
         }
         let other = numeric_table(4, 2, 1);
-        assert!(matches!(model.predict(&other, &ctx), Err(FitError::OtherColumns { .. })));
+        assert!(matches!(model.predict(other.frame(), &ctx), Err(FitError::OtherColumns { .. })));
     }
 }
 

@@ -124,10 +124,10 @@ impl Builder {
         match self {
             Self::Numbers { values, integers, .. } => {
                 let any = values.iter().any(|v| !v.is_nan());
-                Cells::Numbers { integers: integers && any, values }
+                Cells::Numbers { integers: integers && any, values: values.into() }
             }
-            Self::Nominal { codes, levels, .. } => Cells::Nominal { codes, levels },
-            Self::Instants { seconds, .. } => Cells::Instants { seconds },
+            Self::Nominal { codes, levels, .. } => Cells::Nominal { codes: codes.into(), levels },
+            Self::Instants { seconds, .. } => Cells::Instants { seconds: seconds.into() },
             Self::Text { texts, .. } => texts.into_cells(),
         }
     }

@@ -9,14 +9,30 @@ use arrow::datatypes::{self as types, ArrowPrimitiveType, DataType, TimeUnit};
 use super::super::missing::MissingTokens;
 use super::super::number;
 use super::super::text::TextBuilder;
-use crate::{Cells, MISSING_CODE, TableError};
+use crate::{Buffer, Cells, MISSING_CODE, TableError};
 
 /// A column being read.
 pub(super) enum Builder {
-    Numbers { values: Vec<f64>, integers: bool, wide: bool },
-    Instants { seconds: Vec<f64> },
-    Nominal { codes: Vec<u32>, lookup: HashMap<String, u32>, levels: Vec<String> },
-    Text { texts: TextBuilder },
+    Numbers {
+        values: Vec<f64>,
+        integers: bool,
+        wide: bool,
+    },
+    /// One array of doubles that can stay where it is: without nulls or tokens to be taken out.
+    Shared {
+        values: Buffer<f64>,
+    },
+    Instants {
+        seconds: Vec<f64>,
+    },
+    Nominal {
+        codes: Vec<u32>,
+        lookup: HashMap<String, u32>,
+        levels: Vec<String>,
+    },
+    Text {
+        texts: TextBuilder,
+    },
 }
 
 /// What is wrong with an array.
@@ -77,13 +93,32 @@ impl Builder {
         array: &ArrayRef,
         missing: Option<&MissingTokens>,
     ) -> Result<(), Fault> {
+        self.make_room(array, missing);
         match self {
             Self::Numbers { values, wide, .. } => append_numbers(values, wide, array, missing),
+            Self::Shared { values } => finite(values),
             Self::Instants { seconds } => append_instants(seconds, array),
             Self::Nominal { codes, lookup, levels } => {
                 append_nominal(codes, lookup, levels, array, missing)
             }
             Self::Text { texts } => append_text(texts, array, missing),
+        }
+    }
+
+    /// Takes a first array of doubles as it is, where it can; copies it once another follows.
+    fn make_room(&mut self, array: &ArrayRef, missing: Option<&MissingTokens>) {
+        match self {
+            Self::Numbers { values, .. } if values.is_empty() && missing.is_none() => {
+                let doubles = array.as_primitive_opt::<types::Float64Type>();
+                if let Some(doubles) = doubles.filter(|array| array.null_count() == 0) {
+                    *self = Self::Shared { values: doubles.values().clone().into() };
+                }
+            }
+            Self::Shared { values } => {
+                let values = Vec::from(values.clone());
+                *self = Self::Numbers { values, integers: false, wide: false };
+            }
+            _ => (),
         }
     }
 
@@ -97,10 +132,11 @@ impl Builder {
         match self {
             Self::Numbers { values, integers, .. } => {
                 let any = values.iter().any(|v| !v.is_nan());
-                Cells::Numbers { integers: integers && any, values }
+                Cells::Numbers { integers: integers && any, values: values.into() }
             }
-            Self::Instants { seconds } => Cells::Instants { seconds },
-            Self::Nominal { codes, levels, .. } => Cells::Nominal { codes, levels },
+            Self::Shared { values } => Cells::Numbers { values, integers: false },
+            Self::Instants { seconds } => Cells::Instants { seconds: seconds.into() },
+            Self::Nominal { codes, levels, .. } => Cells::Nominal { codes: codes.into(), levels },
             Self::Text { texts } => texts.into_cells(),
         }
     }
@@ -179,14 +215,19 @@ fn append_numbers(
     for token in missing.map(MissingTokens::numbers).unwrap_or_default() {
         appended.iter_mut().filter(|v| **v == token).for_each(|v| *v = f64::NAN);
     }
-    if let Some(at) = appended.iter().position(|v| v.is_infinite()) {
-        return Err(Fault::Infinite { at, value: appended[at] });
-    }
+    finite(appended)?;
     if matches!(array.data_type(), D::Int64 | D::UInt64) {
         // At 2^53 itself a double may already have been rounded from its neighbour.
         *wide |= appended.iter().any(|v| v.abs() >= number::MOST_EXACT as f64);
     }
     Ok(())
+}
+
+fn finite(values: &[f64]) -> Result<(), Fault> {
+    match values.iter().position(|v| v.is_infinite()) {
+        Some(at) => Err(Fault::Infinite { at, value: values[at] }),
+        None => Ok(()),
+    }
 }
 
 /// Times of day and durations, as seconds.

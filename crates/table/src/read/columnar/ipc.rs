@@ -3,6 +3,7 @@
 //! Decoded message by message from memory rather than with arrow's readers, which reserve whatever
 //! length a damaged file claims: every claim is held against the bytes that are there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -24,13 +25,13 @@ const FILE_MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// Decodes the file or stream into the collector.
-pub(super) fn decode(bytes: &[u8], collector: &mut Collector<'_>) -> Result<(), TableError> {
-    let reader = Reader { bytes: Buffer::from(bytes), file: collector.file };
-    if bytes.starts_with(FILE_MAGIC) {
-        reader.decode_file(collector)
-    } else {
-        reader.decode_stream(collector)
-    }
+pub(super) fn decode(
+    bytes: Cow<'_, [u8]>,
+    collector: &mut Collector<'_>,
+) -> Result<(), TableError> {
+    let is_file = bytes.starts_with(FILE_MAGIC);
+    let reader = Reader { bytes: Buffer::from_vec(bytes.into_owned()), file: collector.file };
+    if is_file { reader.decode_file(collector) } else { reader.decode_stream(collector) }
 }
 
 struct Reader<'a> {

@@ -41,24 +41,53 @@ pub(super) fn read(
     notes: &mut Vec<String>,
 ) -> Result<RawTable, TableError> {
     let budget = byte_limit(bytes.len()) / CELL_BYTES;
-    let mut collector = Collector {
-        file,
-        options,
-        cancel,
-        columns: Vec::new(),
-        n_rows: 0,
-        size: bytes.len(),
-        budget,
-    };
+    let mut collector =
+        Collector { size: bytes.len(), budget, ..Collector::new(file, options, cancel) };
     let decoded = quiet::catch(|| match format {
         Format::Parquet => parquet::decode(bytes, &mut collector),
-        _ => ipc::decode(&bytes, &mut collector),
+        _ => ipc::decode(bytes, &mut collector),
     });
     decoded.unwrap_or_else(|| {
         let format = if format == Format::Parquet { parquet::NAME } else { ipc::NAME };
         Err(corrupt(file, format, "its parts do not fit together"))
     })?;
     collector.finish(notes)
+}
+
+/// A table from record batches handed over in memory, under the name that messages give it. Columns of doubles
+/// that come in one batch and have no nulls are shared, not copied.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+/// use pitchpipe_table::{ReadOptions, from_batches};
+///
+/// let ages: ArrayRef = Arc::new(Float64Array::from(vec![31.0, 40.5]));
+/// let cities: ArrayRef = Arc::new(StringArray::from(vec![Some("Oslo"), None]));
+/// let batch = RecordBatch::try_from_iter([("age", ages), ("city", cities)])?;
+/// let table = from_batches("people", &[batch], &ReadOptions::default())?;
+/// assert_eq!((table.n_rows, table.columns.len()), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_batches(
+    name: &str,
+    batches: &[RecordBatch],
+    options: &ReadOptions,
+) -> Result<RawTable, TableError> {
+    let cancel = CancelCheck::never();
+    let mut collector = Collector::new(name, options, &cancel);
+    let schema = batches.first().map_or_else(|| Schema::empty().into(), RecordBatch::schema);
+    collector.begin(&schema)?;
+    for batch in batches {
+        if batch.schema().fields() != schema.fields() {
+            return Err(corrupt(name, "Arrow", "its record batches have different columns"));
+        }
+        collector.append(batch)?;
+    }
+    let mut notes = Vec::new();
+    let table = collector.finish(&mut notes)?;
+    Ok(RawTable { notes, ..table })
 }
 
 /// Takes the record batches as they are decoded.
@@ -73,7 +102,13 @@ struct Collector<'a> {
     budget: usize,
 }
 
-impl Collector<'_> {
+impl<'a> Collector<'a> {
+    /// For what is in memory already, and so needs no bounds.
+    fn new(file: &'a str, options: &'a ReadOptions, cancel: &'a CancelCheck) -> Self {
+        let (columns, budget) = (Vec::new(), usize::MAX);
+        Self { file, options, cancel, columns, n_rows: 0, size: 0, budget }
+    }
+
     /// Prepares a column for each field, refusing what cannot be read before anything is.
     fn begin(&mut self, schema: &Schema) -> Result<(), TableError> {
         let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();

@@ -118,7 +118,7 @@ impl Parsing {
     ) -> Result<Cells, TableError> {
         match self {
             Self::Numbers(numbers) => numbers.finish(context, column, notes),
-            Self::Instants(seconds) => Ok(Cells::Instants { seconds }),
+            Self::Instants(seconds) => Ok(Cells::Instants { seconds: seconds.into() }),
             Self::Text(texts) => Ok(texts.into_cells()),
             Self::Contradicted(_) => unreachable!("contradicted columns are parsed again"),
         }
@@ -191,7 +191,7 @@ impl Numbers {
             notes.push(number::rounding_note(name));
         }
         let any = self.values.iter().any(|v| !v.is_nan());
-        Ok(Cells::Numbers { integers: self.integers && any, values: self.values })
+        Ok(Cells::Numbers { integers: self.integers && any, values: self.values.into() })
     }
 }
 
