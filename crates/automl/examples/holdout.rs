@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     "{:28} {:11} error {error:.4} (validated {:.4}, best single {:.4})  forest {forest:.4}  {} pipelines, {} in it, {secs:.2} s ({cpu:.2} of work, first model after {:.3}), {} rows of {}",
                     table.name,
                     method,
-                    report.ensemble.balanced_error,
+                    report.scores.balanced_error,
                     report.leaderboard[0].error,
                     report.n_evaluated,
                     model.base_learners().len(),
@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         println!("    {:20} {:.3} s", spent.what, spent.secs);
                     }
                     for c in report.leaderboard.iter().take(5) {
-                        println!("    {:.4} {:.3} {}", c.error, c.weight, c.text);
+                        println!("    {:.4} {:.3} {}", c.error, c.weight, c.pipeline);
                     }
                 }
             }

@@ -25,6 +25,7 @@ pub mod surrogate;
 
 mod importance;
 mod model;
+mod scores;
 
 pub use ensemble::Combination;
 pub use importance::{Importance, importances};
@@ -32,7 +33,8 @@ pub use model::{
     BaseLearner, FORMAT, Model, ModelFileError, PredictError, Predictions, TablePredictions,
 };
 pub use online::{
-    AutoMl, AutoMlError, Candidate, Errors, Event, Happened, Method, Report, StopReason, TimeSpent,
+    AutoMl, AutoMlError, Candidate, Event, Happened, Method, Report, StopReason, TimeSpent,
     UnknownMethod, WeightedPipeline,
 };
 pub use pitchpipe_learn::Pipeline;
+pub use scores::{Baseline, OutOfFold, Scores};

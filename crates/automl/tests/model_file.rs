@@ -59,57 +59,169 @@ fn damaged_files_are_refused() {
 /// The same damage within the checksum: what still loads predicts without panic or endless loop.
 #[test]
 fn forged_files_are_refused_or_predict() {
-    let model = model(60);
-    let plain = postcard::to_stdvec(&model).expect("bytes");
+    let sections = sections(&model(60).to_bytes().expect("bytes"));
     let dataset = dataset();
     let mut numbers = Numbers(2);
+    for at in 0..sections.len() {
+        let (mut n_loaded, mut n_refused) = (0, 0);
+        for _ in 0..1_000 {
+            let mut forged = sections.clone();
+            let bytes = &mut forged[at].plain;
+            for _ in 0..=numbers.below(3) {
+                let at = numbers.below(bytes.len());
+                bytes[at] = numbers.below(256) as u8;
+            }
+            match Model::from_bytes(&file(2, &forged)) {
+                Ok(model) => {
+                    n_loaded += 1;
+                    let _ = model.predict(dataset.frame());
+                }
+                Err(_) => n_refused += 1,
+            }
+        }
+        let name = &sections[at].name;
+        assert!(n_refused > 100, "{name}: {n_refused} refused");
+        assert!(n_loaded > 100 || name != "learners", "{name}: {n_loaded} loaded");
+    }
+}
+
+/// The same for the one piece of format 1, by the file that stands for all of them.
+#[test]
+fn forged_files_of_format_1_are_refused_or_predict() {
+    let bytes = include_bytes!("formats/1.pp");
+    let mut plain = Vec::new();
+    let mut decoder = zstd::stream::read::Decoder::new(&bytes[36..]).expect("zstd");
+    std::io::Read::read_to_end(&mut decoder, &mut plain).expect("unpacked");
+    let mut numbers = Numbers(3);
     let (mut n_loaded, mut n_refused) = (0, 0);
-    for _ in 0..1_500 {
+    for _ in 0..1_000 {
         let mut forged = plain.clone();
         for _ in 0..=numbers.below(3) {
             let at = numbers.below(forged.len());
             forged[at] = numbers.below(256) as u8;
         }
-        match Model::from_bytes(&packed(&forged)) {
-            Ok(model) => {
-                n_loaded += 1;
-                let _ = model.predict(dataset.frame());
-            }
+        let body = zstd::bulk::compress(&forged, 1).expect("compressed");
+        match Model::from_bytes(&with_header(1, forged.len() as u64, &body)) {
+            Ok(_) => n_loaded += 1,
             Err(_) => n_refused += 1,
         }
     }
     assert!(n_loaded > 100 && n_refused > 100, "{n_loaded} loaded, {n_refused} refused");
 }
 
+/// A section of a file, unpacked.
+#[derive(Clone)]
+struct Section {
+    name: String,
+    version: u32,
+    plain: Vec<u8>,
+}
+
+/// The sections of a file.
+fn sections(bytes: &[u8]) -> Vec<Section> {
+    let mut rest = &bytes[36..];
+    let mut take = |n: usize| {
+        let (taken, after) = rest.split_at(n);
+        rest = after;
+        taken.to_vec()
+    };
+    let number = |bytes: Vec<u8>| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let mut sections = Vec::new();
+    let mut left = bytes.len() - 36;
+    while left > 0 {
+        let n = take(1)[0] as usize;
+        let name = String::from_utf8(take(n)).expect("a name");
+        let version = u32::from_le_bytes(take(4).try_into().expect("four bytes"));
+        let (own, packed) = (number(take(8)) as usize, number(take(8)) as usize);
+        let plain = zstd::bulk::decompress(&take(packed), own).expect("unpacked");
+        sections.push(Section { name, version, plain });
+        left -= 1 + n + 4 + 16 + packed;
+    }
+    sections
+}
+
+/// A file of these sections.
+fn file(format: u32, sections: &[Section]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for Section { name, version, plain } in sections {
+        let packed = zstd::bulk::compress(plain, 1).expect("compressed");
+        section(&mut body, name, *version, plain.len() as u64, &packed);
+    }
+    let plain = sections.iter().map(|s| s.plain.len() as u64).sum();
+    with_header(format, plain, &body)
+}
+
+fn section(body: &mut Vec<u8>, name: &str, version: u32, plain: u64, packed: &[u8]) {
+    body.push(name.len() as u8);
+    body.extend_from_slice(name.as_bytes());
+    body.extend_from_slice(&version.to_le_bytes());
+    body.extend_from_slice(&plain.to_le_bytes());
+    body.extend_from_slice(&(packed.len() as u64).to_le_bytes());
+    body.extend_from_slice(packed);
+}
+
 /// A file around these bytes, header and checksum in order.
-fn packed(plain: &[u8]) -> Vec<u8> {
-    let packed = zstd::bulk::compress(plain, 1).expect("compressed");
+fn with_header(format: u32, plain: u64, body: &[u8]) -> Vec<u8> {
     let mut bytes = b"PITCHPIP".to_vec();
-    bytes.extend_from_slice(&1u32.to_le_bytes());
-    bytes.extend_from_slice(&(plain.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(&(packed.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&format.to_le_bytes());
+    bytes.extend_from_slice(&plain.to_le_bytes());
+    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     hash.update(&bytes[8..28]);
-    hash.update(&packed);
+    hash.update(body);
     bytes.extend_from_slice(&hash.digest().to_le_bytes());
-    bytes.extend_from_slice(&packed);
+    bytes.extend_from_slice(body);
     bytes
 }
 
 #[test]
 fn a_bomb_is_not_unpacked() {
     let bomb = zstd::bulk::compress(&vec![0u8; 64 << 20], 19).expect("compressed");
-    let mut bytes = packed(&[]);
-    bytes.truncate(12);
-    bytes.extend_from_slice(&1_000u64.to_le_bytes());
-    bytes.extend_from_slice(&(bomb.len() as u64).to_le_bytes());
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
-    hash.update(&bytes[8..28]);
-    hash.update(&bomb);
-    bytes.extend_from_slice(&hash.digest().to_le_bytes());
-    bytes.extend_from_slice(&bomb);
-    let err = Model::from_bytes(&bytes).expect_err("a bomb");
+    let err = Model::from_bytes(&with_header(1, 1_000, &bomb)).expect_err("a bomb");
     assert_eq!(err.to_string(), "is not a valid model: it unpacks to other than 1000 bytes");
+    let mut body = Vec::new();
+    section(&mut body, "report", 1, 1_000, &bomb);
+    let err = Model::from_bytes(&with_header(2, 1_000, &body)).expect_err("a bomb");
+    assert_eq!(err.to_string(), "is not a valid model: it unpacks to other than 1000 bytes");
+    // A section that says that it is larger than the whole is not unpacked either.
+    let mut body = Vec::new();
+    section(&mut body, "report", 1, 64 << 20, &bomb);
+    assert!(Model::from_bytes(&with_header(2, 1_000, &body)).is_err());
+}
+
+#[test]
+fn sections_of_later_programs_are_skipped() {
+    let model = model(12);
+    let mut sections = sections(&model.to_bytes().expect("bytes"));
+    let later = Section { name: "forecast".into(), version: 7, plain: b"whatever".to_vec() };
+    sections.insert(1, later);
+    let read = Model::from_bytes(&file(2, &sections)).expect("a model");
+    let dataset = dataset();
+    let predictions = |model: &Model| model.predict(dataset.frame()).expect("predictions");
+    assert_eq!(predictions(&read), predictions(&model));
+    assert_eq!(read.report(), model.report());
+    // Fields that are added to what is JSON are skipped as well.
+    let report = sections.iter_mut().find(|s| s.name == "report").expect("a report");
+    report.plain.splice(1..1, *b"\"mood\":\"good\",");
+    assert!(Model::from_bytes(&file(2, &sections)).is_ok());
+}
+
+#[test]
+fn what_a_file_lacks_or_has_in_another_version_is_named() {
+    let sections = sections(&model(12).to_bytes().expect("bytes"));
+    for at in 0..sections.len() {
+        let name = &sections[at].name;
+        let mut fewer = sections.clone();
+        fewer.remove(at);
+        let err = Model::from_bytes(&file(2, &fewer)).expect_err("too few").to_string();
+        assert_eq!(err, format!("is not a valid model: it has no section {name:?}"));
+        let mut later = sections.clone();
+        later[at].version = 2;
+        let err = Model::from_bytes(&file(2, &later)).expect_err("a later one").to_string();
+        let expected =
+            format!("has version 2 of the section {name:?}; this pitchpipe reads version 1");
+        assert_eq!(err, expected);
+    }
 }
 
 #[test]
@@ -118,7 +230,7 @@ fn other_files_are_told_apart() {
     let mut later = model(12).to_bytes().expect("bytes");
     later[8] = 3;
     let err = Model::from_bytes(&later).expect_err("a later format");
-    assert_eq!(err.to_string(), "has model format 3; this pitchpipe reads format 1");
+    assert_eq!(err.to_string(), "has model format 3; this pitchpipe reads formats 1 and 2");
     let mut short = model(12).to_bytes().expect("bytes");
     short.pop();
     assert!(matches!(Model::from_bytes(&short), Err(ModelFileError::Truncated { .. })));

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use pitchpipe_automl::{AutoMl, AutoMlError, Event, Happened, Method, Model, StopReason};
-use pitchpipe_table::{Column, Dataset, Labels, Metric};
+use pitchpipe_automl::{
+    AutoMl, AutoMlError, Combination, Event, Happened, Method, Model, OutOfFold, StopReason,
+};
+use pitchpipe_learn::Probabilities;
+use pitchpipe_table::{Column, Dataset, Labels, Metric, brier_score};
 
 /// A number in 0..1 that depends on its arguments alone.
 fn number(i: usize, j: usize) -> f64 {
@@ -74,10 +77,11 @@ fn the_number_of_threads_changes_nothing() {
         let fit =
             |threads| search(25).method(method).threads(threads).fit(&dataset).expect("a model");
         let (one, two) = (fit(1), fit(2));
-        let bytes = |model: &Model| postcard::to_stdvec(model.base_learners()).expect("bytes");
-        assert_eq!(bytes(&one), bytes(&two), "{method}");
+        let probabilities =
+            |m: &Model| m.predict(dataset.frame()).expect("predictions").probabilities;
+        assert_eq!(probabilities(&one), probabilities(&two), "{method}");
         let board = |model: &Model| -> Vec<_> {
-            let of = |c: &pitchpipe_automl::Candidate| (c.id, c.error, c.weight);
+            let of = |c: &pitchpipe_automl::Candidate| (c.pipeline.to_string(), c.error, c.weight);
             model.report().leaderboard.iter().map(of).collect()
         };
         assert_eq!(board(&one), board(&two), "{method}");
@@ -102,10 +106,45 @@ fn every_metric_can_be_asked_for() {
         let model = search(12).metric(metric).fit(&dataset).expect("a model");
         let report = model.report();
         assert_eq!(model.decision(), metric.decision());
-        let best = report.leaderboard[0].errors.by(metric);
+        let best = report.leaderboard[0].scores.error(metric);
         assert_eq!(best, report.leaderboard[0].error);
         let is_first = report.leaderboard.iter().all(|c| c.error >= best);
-        assert!(is_first && report.ensemble.by(metric) <= best + 0.1, "{metric}");
+        assert!(is_first && report.scores.error(metric) <= best + 0.1, "{metric}");
+    }
+}
+
+/// Rows of three classes, one of them rare, so that decision rules differ.
+fn uneven(n_rows: usize) -> Dataset {
+    let class = |i: usize| if i % 10 == 0 { 2 } else { u32::from(i % 10 > 6) };
+    let column = |j: usize| {
+        Column::Numeric((0..n_rows).map(|i| f64::from(class(i)) + 3.0 * number(i, j)).collect())
+    };
+    let labels = Labels::from_codes((0..n_rows).map(class), 3);
+    Dataset::new(vec![column(0), column(1), column(2)], labels)
+}
+
+#[test]
+fn what_is_reported_is_what_evaluating_the_same_predictions_says() {
+    let dataset = uneven(200);
+    for combination in [Combination::Average, Combination::Vote] {
+        for metric in Metric::ALL {
+            let automl = search(12).metric(metric).ensemble(combination);
+            let model = automl.fit(&dataset).expect("a model");
+            let report = model.report();
+            let OutOfFold { truth, labels, probabilities } = model.out_of_fold().expect("kept");
+            assert_eq!(truth, dataset.labels());
+            // One set of labels, by the rule that the model predicts with.
+            let as_predicted = Probabilities::from_rows(3, probabilities.clone());
+            assert_eq!(&model.decide(model.decision(), &as_predicted), labels, "{metric}");
+            for by in Metric::ALL {
+                let score = by.score(truth, labels, probabilities);
+                assert_eq!(report.scores.get(by), score, "{by} of a model for {metric}");
+            }
+            assert_eq!(report.scores.brier_score, Some(brier_score(truth, probabilities)));
+            for candidate in &report.leaderboard {
+                assert_eq!(candidate.error, candidate.scores.error(metric), "{metric}");
+            }
+        }
     }
 }
 

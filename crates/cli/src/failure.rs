@@ -51,7 +51,9 @@ impl Failure {
             ModelFileError::NotAModel => {
                 "name the file that pitchpipe fit wrote (--out); tables come after the model"
             }
-            ModelFileError::OtherFormat { .. } => "upgrade pitchpipe",
+            ModelFileError::OtherFormat { .. } | ModelFileError::OtherSection { .. } => {
+                "upgrade pitchpipe"
+            }
             _ => "copy the file again, or fit the model anew",
         };
         Self::with_help(format!("{file} {error}"), help.to_owned())

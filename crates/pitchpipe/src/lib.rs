@@ -22,11 +22,11 @@
 //!     .time_budget(Duration::from_secs(60))
 //!     .max_evaluations(20) // or leave this away, and use the time
 //!     .fit(&dataset)?;
-//! println!("balanced error {:.3}", model.report().ensemble.balanced_error);
+//! println!("balanced error {:.3}", model.report().scores.balanced_error);
 //! for learner in model.base_learners() {
 //!     println!("{:.2} {}", learner.weight(), learner.pipeline());
 //! }
-//! assert!(model.report().ensemble.balanced_error < 0.1);
+//! assert!(model.report().scores.balanced_error < 0.1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -109,9 +109,10 @@
 //! - [`learn`]: the components and pipelines themselves, and cross-validation under a deadline.
 
 pub use pitchpipe_automl::{
-    AutoMl, AutoMlError, BaseLearner, Candidate, Combination, Errors, Event, Happened, Importance,
-    Method, Model, ModelFileError, PredictError, Predictions, Report, StopReason, TablePredictions,
-    TimeSpent, WeightedPipeline, export, importances, surrogate,
+    AutoMl, AutoMlError, BaseLearner, Baseline, Candidate, Combination, Event, Happened,
+    Importance, Method, Model, ModelFileError, OutOfFold, Pipeline, PredictError, Predictions,
+    Report, Scores, StopReason, TablePredictions, TimeSpent, WeightedPipeline, export, importances,
+    surrogate,
 };
 pub use pitchpipe_learn as learn;
 pub use pitchpipe_table as table;

@@ -10,8 +10,9 @@ mod vote;
 
 pub use greedy::{GreedySettings, select};
 pub use judge::Judge;
-pub use vote::{VOTERS, majority, vote};
+pub use vote::{VOTERS, majority, vote, vote_shares};
 
+use pitchpipe_table::{Decision, Metric};
 use serde::{Deserialize, Serialize};
 
 /// How base learners are combined into one prediction.
@@ -22,6 +23,16 @@ pub enum Combination {
     Average,
     /// Each votes for its own decision; the better-ranked wins a draw (paper, Section "Ensemble").
     Vote,
+}
+
+impl Combination {
+    /// The rule by which what is so combined turns into labels, where this metric is to be met.
+    pub fn decision(self, metric: Metric) -> Decision {
+        match self {
+            Self::Average => metric.decision(),
+            Self::Vote => Decision::Native,
+        }
+    }
 }
 
 /// Candidate learners by position, with weights that sum to one; heaviest first.

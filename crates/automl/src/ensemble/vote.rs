@@ -26,6 +26,16 @@ pub fn majority(votes: &[u32], n_classes: usize) -> u32 {
     *votes.iter().find(|&&v| counts[v as usize] == most).expect("someone votes")
 }
 
+/// Shares of the votes as probabilities; the share of the class that wins a draw is a little larger, so that the most
+/// probable class is the one voted for.
+pub fn vote_shares(votes: &[u32], shares: &mut [f64]) {
+    shares.fill(0.0);
+    votes.iter().for_each(|&v| shares[v as usize] += 1.0);
+    shares[majority(votes, shares.len()) as usize] += 1e-6;
+    let total: f64 = shares.iter().sum();
+    shares.iter_mut().for_each(|p| *p /= total);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

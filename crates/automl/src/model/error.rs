@@ -45,11 +45,21 @@ pub enum ModelFileError {
     #[error("is not a pitchpipe model")]
     NotAModel,
     /// It is of another format.
-    #[error("has model format {found}; this pitchpipe reads format {known}")]
+    #[error("has model format {found}; this pitchpipe reads formats 1 and {known}")]
     OtherFormat {
         /// The format of the file.
         found: u32,
         /// The newest format known.
+        known: u32,
+    },
+    /// A part of it is of a later version.
+    #[error("has version {found} of the section {name:?}; this pitchpipe reads version {known}")]
+    OtherSection {
+        /// Which part.
+        name: &'static str,
+        /// Its version in the file.
+        found: u32,
+        /// The version known.
         known: u32,
     },
     /// Some of it is missing.

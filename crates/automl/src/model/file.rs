@@ -1,38 +1,14 @@
-//! The model file: a short header, then the model as postcard within zstd.
-//!
-//! ```text
-//! 0   8  magic "PITCHPIP"
-//! 8   4  format, little-endian
-//! 12  8  bytes of the model before compression
-//! 20  8  bytes of the model as it is here
-//! 28  8  xxh3 of bytes 8..28 and of all bytes after the header
-//! 36  …  the model
-//! ```
-//!
-//! Nothing in a file is executed, sizes are checked before anything is allocated, and the numbers inside
-//! are checked before anything is predicted.
+//! Writing and reading model files, and whether what was read fits together.
 
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 
 use pitchpipe_table::write_atomically;
-use xxhash_rust::xxh3::Xxh3;
 
-use super::{BaseLearner, Model, ModelFileError};
+use super::container::{Contents, MOST_BYTES, pack, unpack};
+use super::{BaseLearner, Model, ModelFileError, format1};
 use crate::online::AutoMlError;
-
-/// The format that is written.
-pub const FORMAT: u32 = 1;
-
-const MAGIC: &[u8; 8] = b"PITCHPIP";
-const HEADER: usize = 36;
-
-/// No model unpacks to more than this.
-const MOST_BYTES: u64 = 2 << 30;
-
-/// Little is gained by a higher level, and time is short when a model is written.
-const LEVEL: i32 = 1;
 
 impl Model {
     /// Writes the model file: beside its place first, so that a file is never half written.
@@ -54,26 +30,15 @@ impl Model {
 
     /// The bytes of the model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelFileError> {
-        let plain = postcard::to_stdvec(self).map_err(invalid)?;
-        let packed = zstd::bulk::compress(&plain, LEVEL)?;
-        let mut bytes = Vec::with_capacity(HEADER + packed.len());
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&FORMAT.to_le_bytes());
-        bytes.extend_from_slice(&(plain.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&(packed.len() as u64).to_le_bytes());
-        let sum = checksum(&bytes[8..28], &packed);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        bytes.extend_from_slice(&packed);
-        Ok(bytes)
+        pack(&self.sections()?)
     }
 
     /// Reads the bytes of a model file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelFileError> {
-        let plain = unpack(bytes)?;
-        let (model, rest) = postcard::take_from_bytes::<Self>(&plain).map_err(invalid)?;
-        if !rest.is_empty() {
-            return Err(ModelFileError::Invalid { what: format!("{} bytes too many", rest.len()) });
-        }
+        let model = match unpack(bytes)? {
+            Contents::One(plain) => format1::read(&plain)?,
+            Contents::Sections(sections) => Self::from_sections(sections)?,
+        };
         model.check()?;
         Ok(model)
     }
@@ -140,46 +105,4 @@ impl Model {
         }
         Ok(())
     }
-}
-
-fn checksum(header: &[u8], packed: &[u8]) -> u64 {
-    let mut hash = Xxh3::new();
-    hash.update(header);
-    hash.update(packed);
-    hash.digest()
-}
-
-/// The model's bytes before compression, after all that can be checked has been.
-fn unpack(bytes: &[u8]) -> Result<Vec<u8>, ModelFileError> {
-    if bytes.len() < HEADER || &bytes[..8] != MAGIC {
-        return Err(ModelFileError::NotAModel);
-    }
-    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let format = u32::from_le_bytes(bytes[8..12].try_into().expect("four bytes"));
-    if format != FORMAT {
-        return Err(ModelFileError::OtherFormat { found: format, known: FORMAT });
-    }
-    let (plain, packed, sum) = (number(12), number(20), number(28));
-    let got = (bytes.len() - HEADER) as u64;
-    if packed != got {
-        return Err(ModelFileError::Truncated { wanted: packed, got });
-    }
-    if plain > MOST_BYTES {
-        return Err(ModelFileError::TooLarge { bytes: plain, limit: MOST_BYTES });
-    }
-    if checksum(&bytes[8..28], &bytes[HEADER..]) != sum {
-        return Err(ModelFileError::Checksum);
-    }
-    let decoder = zstd::stream::read::Decoder::new(&bytes[HEADER..])?;
-    let mut unpacked = Vec::new();
-    decoder.take(plain + 1).read_to_end(&mut unpacked)?;
-    if unpacked.len() as u64 != plain {
-        let what = format!("it unpacks to other than {plain} bytes");
-        return Err(ModelFileError::Invalid { what });
-    }
-    Ok(unpacked)
-}
-
-fn invalid(err: postcard::Error) -> ModelFileError {
-    ModelFileError::Invalid { what: err.to_string() }
 }

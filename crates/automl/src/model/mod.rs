@@ -1,11 +1,14 @@
 //! A model: an ensemble of fold models, how it decides, the schema it expects, and how it was made.
 
+mod container;
 mod error;
 mod file;
+mod format1;
 mod predict;
+mod sections;
 
+pub use container::FORMAT;
 pub use error::{ModelFileError, PredictError};
-pub use file::FORMAT;
 pub use predict::{Predictions, TablePredictions};
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};
@@ -14,9 +17,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::ensemble::Combination;
 use crate::online::Report;
+use crate::scores::OutOfFold;
 
 /// A model that a search gave: it can always predict.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) schema: Option<Schema>,
     pub(crate) columns: Vec<ColumnKind>,
@@ -29,17 +33,20 @@ pub struct Model {
     /// Which cells stood for missing values in the training table.
     pub(crate) missing: MissingCells,
     pub(crate) report: Report,
+    /// Kept after a search, not in files.
+    pub(crate) out_of_fold: Option<OutOfFold>,
 }
 
 /// What a column of the training table was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ColumnKind {
     Numeric,
     Categorical { n_levels: u32 },
 }
 
 /// A candidate learner that the ensemble took: one pipeline, fitted without each fold in turn.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct BaseLearner {
     pub(crate) pipeline: Pipeline,
     pub(crate) weight: f64,
@@ -67,6 +74,11 @@ impl Model {
     /// How it was made.
     pub fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// The predictions that its scores were computed from; not where it was read from a file.
+    pub fn out_of_fold(&self) -> Option<&OutOfFold> {
+        self.out_of_fold.as_ref()
     }
 
     /// The schema that tables are matched to, where it was made from a table.

@@ -1,11 +1,11 @@
 //! Predictions of a whole model.
 
 use pitchpipe_learn::{FitContext, FitError, Probabilities};
-use pitchpipe_table::{Frame, Labels, RawTable};
+use pitchpipe_table::{Decision, Frame, Labels, RawTable};
 use rayon::prelude::*;
 
 use super::{BaseLearner, Model, PredictError, kinds_of};
-use crate::ensemble::{Combination, majority};
+use crate::ensemble::{Combination, vote_shares};
 
 /// Rows are predicted so many at a time, side by side.
 const ROWS_AT_ONCE: usize = 1 << 13;
@@ -50,14 +50,14 @@ impl Model {
             .collect::<Result<_, FitError>>()?;
         let values = blocks.concat();
         let probabilities = Probabilities::from_rows(self.n_classes, values);
-        let most_probable = probabilities.argmax();
-        let labels = match self.combination {
-            Combination::Vote => most_probable,
-            Combination::Average => {
-                self.decision.decide(&most_probable, probabilities.values(), &self.priors)
-            }
-        };
+        let labels = self.decide(self.decision, &probabilities);
         Ok(Predictions { labels, probabilities })
+    }
+
+    /// The classes that a rule decides on, given probabilities that this model gave. Its own rule is
+    /// [`Model::decision`]; [`Decision::Native`] and [`Decision::Accuracy`] choose the most probable class.
+    pub fn decide(&self, decision: Decision, probabilities: &Probabilities) -> Labels {
+        decision.decide(&probabilities.argmax(), probabilities.values(), &self.priors)
     }
 
     /// Matches a table to the schema by name and predicts its rows.
@@ -101,8 +101,7 @@ impl Model {
         Ok(sums)
     }
 
-    /// Shares of the votes; the share of the class that wins a draw is a little larger, so that the most
-    /// probable class is the one voted for.
+    /// Shares of the votes.
     fn voted(&self, frame: &Frame, rows: &[usize], ctx: &FitContext) -> Result<Vec<f64>, FitError> {
         let votes: Vec<Vec<u32>> = self
             .learners
@@ -112,10 +111,7 @@ impl Model {
         let mut shares = vec![0.0; rows.len() * self.n_classes];
         for (i, row) in shares.chunks_exact_mut(self.n_classes).enumerate() {
             let cast: Vec<u32> = votes.iter().map(|v| v[i]).collect();
-            cast.iter().for_each(|&v| row[v as usize] += 1.0);
-            row[majority(&cast, self.n_classes) as usize] += 1e-6;
-            let total: f64 = row.iter().sum();
-            row.iter_mut().for_each(|p| *p /= total);
+            vote_shares(&cast, row);
         }
         Ok(shares)
     }

@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::PipelineId;
-use pitchpipe_table::{Labels, Metric};
+use pitchpipe_table::Labels;
 
 use super::WeightedPipeline;
-use super::library::{Learner, Library};
-use super::report::Errors;
-use crate::ensemble::{Combination, GreedySettings, Judge, Selection, majority, select, vote};
+use super::library::{Learner, Library, Rule};
+use crate::ensemble::{
+    Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares,
+};
+use crate::scores::{OutOfFold, Scores};
 
 /// How many candidate learners an ensemble is chosen among.
 const LIBRARY: usize = 40;
@@ -24,12 +26,10 @@ const BYTES_A_SECOND: f64 = 60e6;
 pub(crate) struct Combiner {
     pub(crate) library: Library,
     pub(crate) selection: Selection,
-    pub(crate) errors: Option<Errors>,
+    pub(crate) scores: Option<Scores>,
     judge: Judge,
     bag_share: f64,
-    truth: Labels,
-    priors: Vec<f64>,
-    metric: Metric,
+    rule: Rule,
     combination: Combination,
     seed: u64,
     size_limit: u64,
@@ -39,12 +39,9 @@ pub(crate) struct Combiner {
 }
 
 impl Combiner {
-    /// `truth` are the labels of the rows that ensembles are chosen by, `priors` the classes' shares of the
-    /// training rows; learners are kept in `memory` bytes and the model in `size_limit`.
+    /// Learners are kept in `memory` bytes and the model in `size_limit`.
     pub(crate) fn new(
-        truth: Labels,
-        priors: Vec<f64>,
-        metric: Metric,
+        rule: Rule,
         combination: Combination,
         seed: u64,
         memory: u64,
@@ -53,18 +50,21 @@ impl Combiner {
         Self {
             library: Library::new(LIBRARY, memory),
             selection: Selection::default(),
-            errors: None,
-            judge: Judge::new(&truth, &priors, metric),
+            scores: None,
+            judge: Judge::new(&rule.truth, &rule.priors, rule.metric),
             bag_share: GreedySettings::default().bag_share,
-            truth,
-            priors,
-            metric,
+            rule,
             combination,
             seed,
             size_limit,
             is_stale: false,
             secs_each: 0.0,
         }
+    }
+
+    /// How learners and ensembles are scored.
+    pub(crate) fn rule(&self) -> &Rule {
+        &self.rule
     }
 
     /// Takes in a learner.
@@ -74,7 +74,7 @@ impl Combiner {
 
     /// From here on the learners that were validated again are judged by that, and the others are gone.
     pub(crate) fn judge_again(&mut self) {
-        self.library.judge_again(&self.truth, &self.priors, self.metric);
+        self.library.judge_again(&self.rule);
         self.bag_share = CONFIRMED_BAG_SHARE;
         self.is_stale = true;
     }
@@ -91,9 +91,9 @@ impl Combiner {
         growth * chosen as f64 <= self.size_limit as f64 && self.library.has_room_for(growth)
     }
 
-    /// The ensemble's error by the metric asked for; for a vote by native decisions.
+    /// The ensemble's error by the metric asked for.
     pub(crate) fn error(&self) -> Option<f64> {
-        self.errors.as_ref().map(|errors| errors.by(self.metric))
+        self.scores.as_ref().map(|scores| scores.error(self.rule.metric))
     }
 
     /// Seconds that bringing the ensemble up to date is expected to take.
@@ -142,10 +142,7 @@ impl Combiner {
                 select(&self.judge, &candidates, &settings, &is_over)
             }
         };
-        self.errors = Some(match self.combination {
-            Combination::Vote => self.voted_errors(&positions),
-            Combination::Average => self.averaged_errors(&positions),
-        });
+        self.scores = Some(self.out_of_fold(&positions.weights).scores());
         let weights =
             positions.weights.iter().map(|&(at, w)| (self.library.learners()[at].key(), w));
         self.selection = Selection { weights: weights.collect(), loss: positions.loss };
@@ -154,31 +151,44 @@ impl Combiner {
         secs
     }
 
-    fn averaged_errors(&self, positions: &Selection) -> Errors {
-        let mut mean = vec![0.0; self.truth.len() * self.truth.n_classes()];
-        for &(at, weight) in &positions.weights {
-            let probabilities = &self.library.learners()[at].probabilities;
-            mean.iter_mut().zip(probabilities).for_each(|(m, &p)| *m += weight * f64::from(p));
+    /// What an ensemble of the learners at these positions says of the rows that it is judged by.
+    fn out_of_fold(&self, weights: &[(usize, f64)]) -> OutOfFold {
+        let (truth, n_classes) = (&self.rule.truth, self.rule.truth.n_classes());
+        let learner = |at: usize| &self.library.learners()[at];
+        let mut probabilities = vec![0.0; truth.len() * n_classes];
+        match self.combination {
+            Combination::Average => {
+                for &(at, weight) in weights {
+                    let own = &learner(at).probabilities;
+                    probabilities
+                        .iter_mut()
+                        .zip(own)
+                        .for_each(|(m, &p)| *m += weight * f64::from(p));
+                }
+                let Rule { decision, priors, .. } = &self.rule;
+                OutOfFold::decided(truth.clone(), *decision, probabilities, priors)
+            }
+            Combination::Vote => {
+                let voted: Vec<u32> = (0..truth.len())
+                    .map(|row| {
+                        let votes: Vec<u32> =
+                            weights.iter().map(|&(at, _)| learner(at).labels[row]).collect();
+                        vote_shares(&votes, &mut probabilities[row * n_classes..][..n_classes]);
+                        majority(&votes, n_classes)
+                    })
+                    .collect();
+                let labels = Labels::from_codes(voted, n_classes);
+                OutOfFold { truth: truth.clone(), labels, probabilities }
+            }
         }
-        Errors::of(&self.truth, &mean, &self.priors)
     }
 
-    /// The errors of the majority's labels; probabilities are shares of the votes.
-    fn voted_errors(&self, positions: &Selection) -> Errors {
-        let voters: Vec<&Learner> =
-            positions.weights.iter().map(|&(at, _)| &self.library.learners()[at]).collect();
-        let n_classes = self.truth.n_classes();
-        let mut shares = vec![0.0; self.truth.len() * n_classes];
-        let voted: Vec<u32> = (0..self.truth.len())
-            .map(|row| {
-                let votes: Vec<u32> = voters.iter().map(|l| l.labels[row]).collect();
-                for &v in &votes {
-                    shares[row * n_classes + v as usize] += 1.0 / votes.len() as f64;
-                }
-                majority(&votes, n_classes)
-            })
-            .collect();
-        Errors::of_labels(&self.truth, &Labels::from_codes(voted, n_classes), &shares)
+    /// What the ensemble as it was last made says of the rows that it is judged by.
+    pub(crate) fn predicted(&self) -> OutOfFold {
+        let place = |key: usize| self.library.learners().iter().position(|l| l.key() == key);
+        let weights = self.selection.weights.iter();
+        let weights: Vec<_> = weights.filter_map(|&(key, w)| Some((place(key)?, w))).collect();
+        self.out_of_fold(&weights)
     }
 
     /// The base learners with their weights, heaviest first, taken out of the library. The others are freed

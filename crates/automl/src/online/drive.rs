@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use pitchpipe_learn::{Effort, Evaluation, FitError, Outcome, Pipeline, PipelineId};
 use pitchpipe_surrogate::simulate::{Policy, Step};
-use pitchpipe_table::Metric;
 
 use super::clock::Clock;
 use super::combine::Combiner;
@@ -16,13 +15,10 @@ use super::event::{Happened, Listener};
 use super::families::{family_of_estimators, kind_of};
 use super::library::{Judging, Learner, Library};
 use super::{AutoMlError, StopReason, TimeSpent, memory};
-use crate::ensemble::Combination;
 
 /// What the loop is told.
 pub(crate) struct Settings {
     pub(crate) budget: Duration,
-    pub(crate) metric: Metric,
-    pub(crate) combination: Combination,
     /// Whether the policy is fed the errors of native decisions.
     pub(crate) feeds_native: bool,
     pub(crate) max_evaluations: Option<usize>,
@@ -289,9 +285,7 @@ impl<'a> Drive<'a> {
         judging: &Judging<'_>,
         listener: &mut Listener<'_>,
     ) {
-        let is_native = self.settings.combination == Combination::Vote;
-        let Some(learner) = Learner::new(id, evaluation, self.settings.metric, is_native, judging)
-        else {
+        let Some(learner) = Learner::new(id, evaluation, self.combiner.rule(), judging) else {
             let reason = "it could not predict the validation table".to_owned();
             return self.fail(id, reason, listener);
         };

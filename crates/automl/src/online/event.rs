@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use pitchpipe_learn::Pipeline;
 use pitchpipe_table::Metric;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
-use super::{Method, StopReason};
+use super::{Method, StopReason, in_words};
 
 /// Something that happened during a search, and when.
 ///
 /// As JSON it is one flat object: `{"elapsed_secs":1.2,"event":"failed","pipeline":"…","reason":"…"}`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Seconds since the time budget began.
     pub elapsed_secs: f64,
@@ -27,7 +27,7 @@ pub struct Event {
 ///
 /// Each pipeline that is [`Started`](Self::Started) is told of once more: it has finished, failed or run out
 /// of time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Happened {
@@ -56,13 +56,13 @@ pub enum Happened {
     /// Pipelines are being run.
     Started {
         /// Which ones.
-        #[serde(serialize_with = "as_texts")]
+        #[serde(with = "in_words::all")]
         pipelines: Vec<Pipeline>,
     },
     /// A pipeline has finished.
     Finished {
         /// Which one.
-        #[serde(serialize_with = "as_text")]
+        #[serde(with = "in_words")]
         pipeline: Pipeline,
         /// Its error by the metric asked for.
         error: f64,
@@ -78,7 +78,7 @@ pub enum Happened {
     /// A pipeline cannot be fitted on these rows.
     Failed {
         /// Which one.
-        #[serde(serialize_with = "as_text")]
+        #[serde(with = "in_words")]
         pipeline: Pipeline,
         /// Why not.
         reason: String,
@@ -86,7 +86,7 @@ pub enum Happened {
     /// A pipeline took longer than it was given.
     OutOfTime {
         /// Which one.
-        #[serde(serialize_with = "as_text")]
+        #[serde(with = "in_words")]
         pipeline: Pipeline,
         /// The seconds that its folds had taken by then.
         after_secs: f64,
@@ -105,7 +105,7 @@ pub enum Happened {
         /// How many there may be.
         n_rounds: usize,
         /// Which pipelines.
-        #[serde(serialize_with = "as_texts")]
+        #[serde(with = "in_words::all")]
         pipelines: Vec<Pipeline>,
     },
     /// The search is over and the model is put together.
@@ -124,21 +124,13 @@ pub enum Happened {
 }
 
 /// A base learner of an ensemble.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WeightedPipeline {
     /// The pipeline.
-    #[serde(serialize_with = "as_text")]
+    #[serde(with = "in_words")]
     pub pipeline: Pipeline,
     /// Its weight; all weights sum to one.
     pub weight: f64,
-}
-
-fn as_text<S: Serializer>(pipeline: &Pipeline, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(pipeline)
-}
-
-fn as_texts<S: Serializer>(pipelines: &[Pipeline], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(pipelines.iter().map(ToString::to_string))
 }
 
 /// Whoever is told: the caller's function, which may end the search.

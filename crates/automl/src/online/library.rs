@@ -1,18 +1,39 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
 use pitchpipe_learn::{Evaluation, FitContext, FittedPipeline, PipelineId, Probabilities};
-use pitchpipe_table::{Dataset, Labels, Metric};
+use pitchpipe_table::{Dataset, Decision, Labels, Metric};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::families::kind_of;
-use super::report::{Candidate, Errors};
+use super::report::Candidate;
+use crate::scores::Scores;
 
 /// The rows that learners are judged on.
 pub(crate) enum Judging<'a> {
     /// Those that each fold leaves out: all, or these.
     OutOfFold { rows: Option<Vec<usize>> },
     /// Those of another table.
-    Rows { dataset: &'a Dataset, priors: Vec<f64>, ctx: FitContext },
+    Rows { dataset: &'a Dataset, ctx: FitContext },
+}
+
+/// How learners and ensembles are scored: by one rule, that by which the model will predict.
+pub(crate) struct Rule {
+    /// The classes of the rows that are judged by.
+    pub(crate) truth: Labels,
+    /// The classes' shares of the training rows.
+    pub(crate) priors: Vec<f64>,
+    pub(crate) metric: Metric,
+    pub(crate) decision: Decision,
+}
+
+impl Rule {
+    /// The scores of a learner with these native labels and probabilities.
+    fn scores(&self, native: &[u32], probabilities: &[f32]) -> Scores {
+        let probabilities: Vec<f64> = probabilities.iter().map(|&p| f64::from(p)).collect();
+        let native = Labels::from_codes(native.iter().copied(), self.truth.n_classes());
+        let labels = self.decision.decide(&native, &probabilities, &self.priors);
+        Scores::of(&self.truth, &labels, &probabilities)
+    }
 }
 
 /// A pipeline that finished, with its models.
@@ -20,7 +41,7 @@ pub(crate) struct Learner {
     pub(crate) id: PipelineId,
     /// By the metric asked for.
     pub(crate) error: f64,
-    pub(crate) errors: Errors,
+    pub(crate) scores: Scores,
     /// On the rows that ensembles are chosen by, row-major.
     pub(crate) probabilities: Vec<f32>,
     /// The same summed over the times it was validated again, and how many these were.
@@ -41,14 +62,12 @@ impl Learner {
     pub(crate) fn new(
         id: PipelineId,
         evaluation: Evaluation,
-        metric: Metric,
-        is_native: bool,
+        rule: &Rule,
         judging: &Judging<'_>,
     ) -> Option<Self> {
         let n_rows = evaluation.out_of_fold.as_ref().map_or(0, |all| all.labels.len());
         let (mut probabilities, mut labels) = (Vec::new(), Vec::new());
-        let mut native_error = evaluation.error;
-        let errors = match judging {
+        match judging {
             Judging::OutOfFold { rows } => {
                 let all = evaluation.out_of_fold.as_ref()?;
                 let mut take = |row: usize| {
@@ -59,34 +78,27 @@ impl Learner {
                     Some(rows) => rows.iter().for_each(|&row| take(row)),
                     None => (0..n_rows).for_each(take),
                 }
-                errors_of(&evaluation)
             }
-            Judging::Rows { dataset, priors, ctx } => {
+            Judging::Rows { dataset, ctx } => {
                 let (mean, native) = mean_of_models(&evaluation.models, dataset, ctx)?;
                 probabilities = mean.iter().map(|&p| p as f32).collect();
-                native_error = pitchpipe_table::balanced_error_rate(dataset.labels(), &native);
                 labels = native.codes().to_vec();
-                Errors::of(dataset.labels(), &mean, priors)
             }
-        };
-        let error = match (metric, is_native) {
-            (Metric::BalancedError, true) => native_error,
-            _ => errors.by(metric),
-        };
+        }
+        let scores = rule.scores(&labels, &probabilities);
         let print = print_of(&probabilities);
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
-        let n_bytes = 0;
         Some(Self {
             id,
-            error,
-            errors,
+            error: scores.error(rule.metric),
+            scores,
             probabilities,
             again: (Vec::new(), 0),
             labels,
             models,
             secs,
             n_rows,
-            n_bytes,
+            n_bytes: 0,
             print,
         })
     }
@@ -115,12 +127,11 @@ impl Learner {
     }
 
     /// From here on it is judged by the validations it was not chosen by.
-    fn judge_again(&mut self, truth: &Labels, priors: &[f64], metric: Metric) {
+    fn judge_again(&mut self, rule: &Rule) {
         let (sums, n) = &self.again;
         self.probabilities = sums.iter().map(|s| s / *n as f32).collect();
-        let mean: Vec<f64> = self.probabilities.iter().map(|&p| f64::from(p)).collect();
-        self.errors = Errors::of(truth, &mean, priors);
-        self.error = self.errors.by(metric);
+        self.scores = rule.scores(&self.labels, &self.probabilities);
+        self.error = self.scores.error(rule.metric);
     }
 
     /// What it is told apart by.
@@ -130,13 +141,10 @@ impl Learner {
 
     /// Its line on the leaderboard.
     pub(crate) fn candidate(&self, weight: f64) -> Candidate {
-        let pipeline = self.id.pipeline();
         Candidate {
-            id: Some(self.id),
-            text: pipeline.to_string(),
-            pipeline,
+            pipeline: self.id.pipeline(),
             error: self.error,
-            errors: self.errors.clone(),
+            scores: self.scores.clone(),
             secs: self.secs,
             n_rows: self.n_rows,
             weight,
@@ -160,61 +168,10 @@ fn mean_of_models(
     Some((mean, labels))
 }
 
-fn errors_of(evaluation: &Evaluation) -> Errors {
-    Errors {
-        balanced_error: evaluation.decided_error,
-        balanced_accuracy: 1.0 - evaluation.decided.balanced_accuracy,
-        accuracy: 1.0 - evaluation.decided.accuracy,
-        log_loss: evaluation.log_loss,
-        macro_f1: 1.0 - evaluation.decided.macro_f1,
-        roc_auc: evaluation.roc_auc.map(|auc| 1.0 - auc),
-    }
-}
-
 fn print_of(probabilities: &[f32]) -> u64 {
     let mut hash = Xxh3::new();
     probabilities.iter().for_each(|p| hash.update(&p.to_bits().to_le_bytes()));
     hash.digest()
-}
-
-impl Errors {
-    /// The error by one metric; where all rows are of one class the area under the curve counts as half.
-    pub fn by(&self, metric: Metric) -> f64 {
-        match metric {
-            Metric::BalancedError => self.balanced_error,
-            Metric::BalancedAccuracy => self.balanced_accuracy,
-            Metric::Accuracy => self.accuracy,
-            Metric::LogLoss => self.log_loss,
-            Metric::MacroF1 => self.macro_f1,
-            Metric::RocAuc => self.roc_auc.unwrap_or(0.5),
-        }
-    }
-
-    /// The errors of probabilities, each under the decision that suits it.
-    pub(crate) fn of(truth: &Labels, probabilities: &[f64], priors: &[f64]) -> Self {
-        let error = |metric: Metric| {
-            let labels = metric.decision().decide(truth, probabilities, priors);
-            metric.error(truth, &labels, probabilities)
-        };
-        Self::from_metrics(error)
-    }
-
-    /// The errors of labels, and of probabilities where a metric looks at these.
-    pub(crate) fn of_labels(truth: &Labels, labels: &Labels, probabilities: &[f64]) -> Self {
-        Self::from_metrics(|metric| metric.error(truth, labels, probabilities))
-    }
-
-    fn from_metrics(error: impl Fn(Metric) -> Option<f64>) -> Self {
-        let defined = |metric| error(metric).expect("only a ROC curve may not be defined");
-        Self {
-            balanced_error: defined(Metric::BalancedError),
-            balanced_accuracy: defined(Metric::BalancedAccuracy),
-            accuracy: defined(Metric::Accuracy),
-            log_loss: defined(Metric::LogLoss),
-            macro_f1: defined(Metric::MacroF1),
-            roc_auc: error(Metric::RocAuc),
-        }
-    }
 }
 
 /// No more than this many of one type of estimator: an ensemble wants learners that differ.
@@ -317,9 +274,9 @@ impl Library {
     }
 
     /// Leaves the learners that were validated again, judged by that.
-    pub(crate) fn judge_again(&mut self, truth: &Labels, priors: &[f64], metric: Metric) {
+    pub(crate) fn judge_again(&mut self, rule: &Rule) {
         self.learners.retain(Learner::is_confirmed);
-        self.learners.iter_mut().for_each(|l| l.judge_again(truth, priors, metric));
+        self.learners.iter_mut().for_each(|l| l.judge_again(rule));
         self.learners.sort_by(|a, b| a.error.total_cmp(&b.error).then(a.id.cmp(&b.id)));
     }
 }

@@ -1,10 +1,11 @@
 //! What was done to make a model: the leaderboard, and the time it took.
 
-use pitchpipe_learn::{Pipeline, PipelineId};
+use pitchpipe_learn::Pipeline;
 use pitchpipe_table::Metric;
 use serde::{Deserialize, Serialize};
 
-use super::Method;
+use super::{Method, in_words};
+use crate::scores::{Baseline, Scores};
 
 /// How a model was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,8 +36,14 @@ pub struct Report {
     pub n_failed: usize,
     /// Pipelines that ran out of time.
     pub n_out_of_time: usize,
-    /// Errors of the ensemble on the rows it was chosen by.
-    pub ensemble: Errors,
+    /// Scores of the ensemble, all by the rule that it predicts with.
+    pub scores: Scores,
+    /// The standard error of each, where it was estimated.
+    #[serde(default)]
+    pub standard_errors: Option<Scores>,
+    /// Scores of something plain on the same rows.
+    #[serde(default)]
+    pub baselines: Vec<Baseline>,
     /// The best candidate learners, best first.
     pub leaderboard: Vec<Candidate>,
     /// What time was spent on.
@@ -50,39 +57,19 @@ pub struct Report {
 /// A candidate learner on the leaderboard.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// Its place in the search space.
-    pub id: Option<PipelineId>,
-    /// The pipeline itself.
+    /// The pipeline; in files its text, by which it is known.
+    #[serde(with = "in_words")]
     pub pipeline: Pipeline,
-    /// The pipeline in words.
-    pub text: String,
     /// Its error by the metric that was optimised.
     pub error: f64,
-    /// Its errors by all metrics.
-    pub errors: Errors,
+    /// Its scores by all metrics, by the rule that the model predicts with.
+    pub scores: Scores,
     /// CPU seconds that its evaluation took, as if alone.
     pub secs: f64,
     /// Rows it was evaluated on.
     pub n_rows: usize,
     /// Its weight in the ensemble, zero where it is no base learner.
     pub weight: f64,
-}
-
-/// Errors by all metrics: lower is better, zero is perfect.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
-    /// The paper's balanced error rate, under the decision that suits it.
-    pub balanced_error: f64,
-    /// One minus the mean recall.
-    pub balanced_accuracy: f64,
-    /// One minus the share of rows predicted rightly.
-    pub accuracy: f64,
-    /// Log loss.
-    pub log_loss: f64,
-    /// One minus the mean F1.
-    pub macro_f1: f64,
-    /// One minus the area under the ROC curve, where there is one.
-    pub roc_auc: Option<f64>,
 }
 
 /// Seconds spent on one kind of work.

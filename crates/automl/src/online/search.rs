@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::search_space::estimators;
 use pitchpipe_learn::{FitContext, PipelineId, Validation};
-use pitchpipe_table::{Dataset, Decision, MissingCells, stratified_subsample};
+use pitchpipe_table::{Dataset, MissingCells, stratified_subsample};
 
 use super::clock::{Clock, WallClock};
 use super::combine::{Combiner, free_elsewhere};
@@ -17,7 +17,7 @@ use super::drive::{Drive, Settings};
 use super::evaluate::Engine;
 use super::event::{Happened, Listener};
 use super::levels::{Level, levels};
-use super::library::Judging;
+use super::library::{Judging, Rule};
 use super::policies::{Setup, make};
 use super::space::Space;
 use super::{AutoMl, AutoMlError, Candidate, Event, Method, Report, StopReason, confirm, memory};
@@ -236,11 +236,9 @@ impl<'a> Fit<'a> {
     }
 
     fn settings(&self, kind: ErrorKind) -> Settings {
-        let AutoMl { budget, metric, threads, max_evaluations, .. } = *self.automl;
+        let AutoMl { budget, threads, max_evaluations, .. } = *self.automl;
         Settings {
             budget,
-            metric,
-            combination: self.combination(),
             feeds_native: kind == ErrorKind::Native,
             max_evaluations,
             cancel: Arc::clone(&self.cancel),
@@ -276,8 +274,7 @@ impl<'a> Fit<'a> {
         if let Some(dataset) = &self.automl.validation {
             let deadline = self.clock.instant(self.automl.budget);
             let ctx = FitContext::unhurried().with_deadline(deadline);
-            let priors = self.dataset.labels().priors();
-            return (sample, Judging::Rows { dataset, priors, ctx });
+            return (sample, Judging::Rows { dataset, ctx });
         }
         let is_many = sample.n_rows() > MOST_JUDGED;
         let rows = is_many.then(|| stratified_subsample(sample.labels(), MOST_JUDGED, seed));
@@ -293,9 +290,10 @@ impl<'a> Fit<'a> {
         };
         let AutoMl { metric, seed, model_size_limit, .. } = *self.automl;
         let combination = self.combination();
-        let priors = self.dataset.labels().priors();
+        let (priors, decision) = (self.dataset.labels().priors(), combination.decision(metric));
+        let rule = Rule { truth, priors, metric, decision };
         let memory = (LIBRARY_SHARE * self.free_memory) as u64;
-        Combiner::new(truth, priors, metric, combination, seed, memory, model_size_limit)
+        Combiner::new(rule, combination, seed, memory, model_size_limit)
     }
 
     fn model(
@@ -305,7 +303,7 @@ impl<'a> Fit<'a> {
         n_used: usize,
     ) -> Result<Model, AutoMlError> {
         let counts = drive.counts.clone();
-        let Some(ensemble) = drive.combiner.errors.clone() else {
+        let Some(scores) = drive.combiner.scores.clone() else {
             return Err(match (stop, counts.first_failure) {
                 (StopReason::Cancelled, _) => AutoMlError::Cancelled,
                 (_, Some(first)) if counts.n_out_of_time == 0 => {
@@ -317,7 +315,7 @@ impl<'a> Fit<'a> {
                 },
             });
         };
-        let combination = drive.settings.combination;
+        let combination = self.combination();
         let weights = drive.combiner.selection.weights.clone();
         let weight_of = |key: usize| weights.iter().find(|w| w.0 == key).map_or(0.0, |w| w.1);
         let leaderboard: Vec<Candidate> = drive
@@ -328,6 +326,7 @@ impl<'a> Fit<'a> {
             .map(|l| l.candidate(weight_of(l.key())))
             .collect();
         let time_spent = drive.time_spent;
+        let out_of_fold = drive.combiner.predicted();
         let learners: Vec<BaseLearner> = drive
             .combiner
             .into_base_learners()
@@ -354,23 +353,25 @@ impl<'a> Fit<'a> {
             n_evaluated: counts.n_evaluated,
             n_failed: counts.n_failed,
             n_out_of_time: counts.n_out_of_time,
-            ensemble,
+            scores,
+            standard_errors: None,
+            baselines: Vec::new(),
             leaderboard,
             time_spent,
             stop_reason: stop,
             notes: Vec::new(),
         };
-        let is_vote = combination == Combination::Vote;
         let mut model = Model {
             schema: self.dataset.schema().map(|s| (**s).clone()),
             columns: kinds_of(self.dataset.frame()),
             n_classes: labels.n_classes(),
             priors: labels.priors(),
-            decision: if is_vote { Decision::Native } else { metric.decision() },
+            decision: combination.decision(metric),
             combination,
             learners,
             missing: MissingCells::default(),
             report,
+            out_of_fold: Some(out_of_fold),
         };
         model.shrink_to(self.automl.model_size_limit)?;
         Ok(model)

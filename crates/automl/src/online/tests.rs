@@ -18,7 +18,7 @@ use super::combine::Combiner;
 use super::drive::{Drive, Settings};
 use super::evaluate::Evaluator;
 use super::event::Listener;
-use super::library::Judging;
+use super::library::{Judging, Rule};
 use crate::ensemble::Combination;
 
 const N_ROWS: usize = 60;
@@ -112,11 +112,9 @@ fn truth() -> Labels {
     Labels::from_codes((0..N_ROWS as u32).map(|i| i % 2), 2)
 }
 
-fn settings(combination: Combination, budget_secs: f64) -> Settings {
+fn settings(budget_secs: f64) -> Settings {
     Settings {
         budget: Duration::from_secs_f64(budget_secs),
-        metric: Metric::BalancedError,
-        combination,
         feeds_native: true,
         max_evaluations: None,
         cancel: Arc::default(),
@@ -128,7 +126,10 @@ fn settings(combination: Combination, budget_secs: f64) -> Settings {
 }
 
 fn combiner(combination: Combination) -> Combiner {
-    Combiner::new(truth(), vec![0.5; 2], Metric::BalancedError, combination, 0, 1 << 30, 1 << 30)
+    let metric = Metric::BalancedError;
+    let decision = combination.decision(metric);
+    let rule = Rule { truth: truth(), priors: vec![0.5; 2], metric, decision };
+    Combiner::new(rule, combination, 0, 1 << 30, 1 << 30)
 }
 
 /// The paper's loop, and what it was told and decided.
@@ -182,7 +183,7 @@ fn paper(
     let mut policy = Watched { policy, told: f64::INFINITY, rounds: Vec::new() };
     let mut script = Script { clock: Arc::clone(&clock), n_wrong, secs, ran: Vec::new() };
     let vote = Combination::Vote;
-    let mut drive = Drive::new(settings(vote, budget_secs), &*clock, combiner(vote));
+    let mut drive = Drive::new(settings(budget_secs), &*clock, combiner(vote));
     drive.begin_level((0..N_PIPELINES).map(secs).collect(), combiner(vote));
     let judging = Judging::OutOfFold { rows: None };
     let until = Duration::from_secs_f64(budget_secs);
@@ -283,7 +284,7 @@ impl Policy for Fixed {
 fn the_best_are_run_again_when_there_are_more_rows() {
     let clock = Arc::new(ScriptedClock::default());
     let average = Combination::Average;
-    let mut drive = Drive::new(settings(average, 100.0), &*clock, combiner(average));
+    let mut drive = Drive::new(settings(100.0), &*clock, combiner(average));
     let mut script = Script {
         clock: Arc::clone(&clock),
         n_wrong: |j| 5 + j % 20,
@@ -327,7 +328,7 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
             ran: Vec::new(),
         };
         let vote = Combination::Vote;
-        let settings = Settings { max_evaluations: Some(40), ..settings(vote, 60.0) };
+        let settings = Settings { max_evaluations: Some(40), ..settings(60.0) };
         let mut drive = Drive::new(settings, &*clock, combiner(vote));
         drive.begin_level(vec![0.5; N_PIPELINES], combiner(vote));
         let judging = Judging::OutOfFold { rows: None };
@@ -344,7 +345,7 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
 /// A search that stops in time for the best to be confirmed, on a clock that pipelines alone move.
 fn searched<'a>(clock: &'a Arc<ScriptedClock>, n_wrong: fn(usize) -> usize) -> (Drive<'a>, Script) {
     let average = Combination::Average;
-    let settings = Settings { confirms: true, ..settings(average, 100.0) };
+    let settings = Settings { confirms: true, ..settings(100.0) };
     let mut drive = Drive::new(settings, &**clock, combiner(average));
     let script = Script { clock: Arc::clone(clock), n_wrong, secs: |_| 1.0, ran: Vec::new() };
     drive.begin_level(vec![1.0; 23_424], combiner(average));

@@ -5,12 +5,12 @@ mod text;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use pitchpipe_table::{CancelCheck, ConfusionMatrix, Source, brier_score};
+use pitchpipe_automl::Scores;
+use pitchpipe_table::{CancelCheck, ConfusionMatrix, Source};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::model_table::{labelled, load, read_for, schema_of, warn};
-use crate::scores::Scores;
 use crate::table_args::ReadingArgs;
 
 /// Measure a model on a table that has the target.
@@ -43,7 +43,6 @@ struct Evaluation<'a> {
     optimised: pitchpipe_table::Metric,
     classes: &'a [String],
     scores: Scores,
-    brier: f64,
     confusion: ConfusionMatrix,
 }
 
@@ -65,8 +64,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
         file: &file,
         optimised: model.report().metric,
         classes: &schema.target().expect("a model has a target").classes,
-        scores: Scores::by(|metric| metric.score(truth, labels, probabilities)),
-        brier: brier_score(truth, probabilities),
+        scores: Scores::of(truth, labels, probabilities),
         confusion: ConfusionMatrix::new(truth, labels),
     };
     Ok(if args.json { as_json(&evaluation) } else { text::of(&evaluation) })
@@ -77,13 +75,11 @@ fn as_json(evaluation: &Evaluation<'_>) -> String {
     let n = confusion.n_classes();
     let counts: Vec<Vec<usize>> =
         (0..n).map(|t| (0..n).map(|p| confusion.count(t, p)).collect()).collect();
-    let mut scores = evaluation.scores.as_json();
-    scores["brier_score"] = json!(evaluation.brier);
     let object = json!({
         "model": evaluation.model,
         "file": evaluation.file,
         "rows": confusion.n_rows(),
-        "scores": scores,
+        "scores": evaluation.scores,
         "classes": evaluation.classes,
         "confusion": counts,
     });

@@ -1,6 +1,7 @@
 //! An evaluation for people.
 
 use super::Evaluation;
+use crate::scores::ScoreTable;
 use crate::text::{aligned, counted, shown};
 
 const LONGEST_NAME: usize = 24;
@@ -11,8 +12,14 @@ const MAX_CLASSES: usize = 20;
 pub(super) fn of(evaluation: &Evaluation<'_>) -> String {
     let rows = counted(evaluation.confusion.n_rows(), "row");
     let mut text = format!("{} on {}: {rows}\n\n", evaluation.model, evaluation.file);
-    text += &evaluation.scores.lines(evaluation.optimised);
-    text += &format!("  {:<17}  {:.4}\n", "Brier score", evaluation.brier);
+    let scores = ScoreTable {
+        scores: &evaluation.scores,
+        standard_errors: None,
+        baselines: &[],
+        optimised: evaluation.optimised,
+        n_classes: evaluation.classes.len(),
+    };
+    text += &scores.lines();
     text += &format!("\n{}", classes(evaluation));
     text += &format!("\n{}", confusion(evaluation));
     text

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::FitArgs;
 use crate::inspect::{ensemble_lines, report_json};
-use crate::scores::Scores;
+use crate::scores::ScoreTable;
 use crate::text::{counted, shown};
 
 /// So many base learners are shown.
@@ -38,7 +38,7 @@ impl Made<'_> {
             text += &format!("note: {}\n", shown(note, 400));
         }
         text += &format!("\n{}\n", how_measured(self));
-        text += &Scores::of(&report.ensemble).lines(report.metric);
+        text += &ScoreTable::of(report).lines();
         text += &format!("\n{}", ensemble_lines(self.model, MOST_LEARNERS));
         let early = if ended_early { ", the best model before the interrupt" } else { "" };
         let out = self.args.out.display();

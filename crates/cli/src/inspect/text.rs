@@ -3,7 +3,7 @@
 use pitchpipe_automl::{Combination, Importance, Model, Report, StopReason};
 use pitchpipe_table::{Kind, Schema};
 
-use crate::scores::Scores;
+use crate::scores::ScoreTable;
 use crate::text::{aligned, counted, shown};
 
 const LONGEST_NAME: usize = 40;
@@ -19,10 +19,7 @@ pub(super) fn of(
     let report = model.report();
     let mut parts = vec![
         opening(file, report),
-        format!(
-            "scores on the rows it was chosen by\n{}",
-            Scores::of(&report.ensemble).lines(report.metric)
-        ),
+        format!("scores on the rows it was chosen by\n{}", ScoreTable::of(report).lines()),
         ensemble_lines(model, usize::MAX),
         leaderboard(report, n_candidates),
         time_spent(report),
@@ -100,7 +97,7 @@ fn leaderboard(report: &Report, n: usize) -> String {
             format!("{:.4}", candidate.error),
             format!("{:.2}", candidate.secs),
             candidate.n_rows.to_string(),
-            candidate.text.clone(),
+            candidate.pipeline.to_string(),
         ]
     }));
     format!("the best of those tried ({ran})\n{}", aligned(&rows, "  ", &[0, 1, 2]))
