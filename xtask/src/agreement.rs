@@ -10,12 +10,8 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_automl::offline::Store;
 use pitchpipe_automl::offline::published::{Cell, Published};
-use pitchpipe_learn::encode::Encoder;
 use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::reduce::Reducer;
-use pitchpipe_learn::scale::Scaler;
-use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
-use pitchpipe_learn::{Outcome, Pipeline, PipelineId, Preparation, Validation};
+use pitchpipe_learn::{Outcome, Pipeline, Preparation, SearchSpace, Validation};
 
 use crate::corpus::{self, Entry};
 use crate::{published, python, surrogate};
@@ -91,11 +87,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     report(&compared)
 }
 
+/// The pipelines of Oboe's preparation with this imputer, by flat index.
+fn slice(imputer: Imputer) -> Vec<usize> {
+    let ids = SearchSpace::paper().behind(Preparation::of_oboe(imputer));
+    ids.into_iter().map(|id| id.index()).collect()
+}
+
 /// Our 183 errors of the collection; `None` if it has none of this dataset.
 fn collected_errors(entry: &Entry, store: &Store) -> Result<Option<Vec<Option<f64>>>, String> {
     let seen = store.seen(&entry.name, &mut Vec::new()).map_err(|e| e.to_string())?;
-    let mut errors = vec![None; N_ESTIMATORS];
-    let slice: Vec<usize> = PipelineId::oboe_slice(Imputer::Mean).map(PipelineId::index).collect();
+    let slice = slice(Imputer::Mean);
+    let mut errors = vec![None; slice.len()];
     for entry in &seen {
         if let Some(f) = slice.iter().position(|&at| at == entry.pipeline as usize) {
             errors[f] = Some(f64::from(entry.error));
@@ -121,14 +123,9 @@ fn measured_errors(
         return Ok(None);
     }
     let start = Instant::now();
-    let preparation = Preparation {
-        imputer: Imputer::Mean,
-        encoder: Encoder::OneHot,
-        scaler: Scaler::Standardise,
-        reducer: Reducer::None,
-    };
-    let pipeline = |e: &_| Pipeline { preparation, estimator: Clone::clone(e) };
-    let pipelines: Vec<Pipeline> = estimators().iter().map(pipeline).collect();
+    let space = SearchSpace::paper();
+    let ids = space.behind(Preparation::of_oboe(Imputer::Mean));
+    let pipelines: Vec<Pipeline> = ids.into_iter().map(|id| space.pipeline(id)).collect();
     let validation = Validation { threads, pipeline_limit: Some(LIMIT), ..Validation::default() };
     let outcomes = validation
         .outcomes(&entry.read()?, &pipelines)
@@ -147,21 +144,21 @@ fn measured_errors(
 
 fn compare(entry: &Entry, ours: &[Option<f64>], published: &Published) -> Option<Compared> {
     let row = published.dataset_ids.iter().position(|id| Some(*id) == entry.published_id)?;
-    let replicate = |imputer: usize| -> Vec<Option<f64>> {
-        (0..N_ESTIMATORS)
-            .map(|f| {
-                let at = PipelineId::from_positions([imputer, 0, 0, 7, f]).expect("a position");
-                let at = [row, at.index()];
+    let replicate = |imputer: Imputer| -> Vec<Option<f64>> {
+        slice(imputer)
+            .into_iter()
+            .map(|pipeline| {
+                let at = [row, pipeline];
                 let seen = published.cells[at] == Cell::Observed;
                 seen.then(|| f64::from(published.errors[at]))
             })
             .collect()
     };
-    let replicates: Vec<Vec<Option<f64>>> = (0..4).map(replicate).collect();
+    let replicates: Vec<Vec<Option<f64>>> = Imputer::ALL.map(replicate).to_vec();
     // With nothing missing all four are the same pipeline on other folds; else ours imputes the mean.
     let used: &[Vec<Option<f64>>] =
         if entry.missing_cells == 0 { &replicates } else { &replicates[1..2] };
-    let theirs: Vec<Option<f64>> = (0..N_ESTIMATORS)
+    let theirs: Vec<Option<f64>> = (0..ours.len())
         .map(|f| {
             let seen: Vec<f64> = used.iter().filter_map(|r| r[f]).collect();
             (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
@@ -230,14 +227,15 @@ fn report(compared: &[Compared]) -> Result<(), String> {
     println!(
         "\nestimators that disagree most: mean shift of our rank (positive: ours ranks worse), of 1"
     );
-    let mut by_estimator = vec![(0.0, 0.0); N_ESTIMATORS];
+    let space = SearchSpace::paper();
+    let mut by_estimator = vec![(0.0, 0.0); space.estimators().len()];
     for (f, shift) in compared.iter().flat_map(|c| &c.shifts) {
         by_estimator[*f].0 += shift;
         by_estimator[*f].1 += 1.0;
     }
     let mut means: Vec<(String, &str, f64)> = by_estimator
         .iter()
-        .zip(estimators())
+        .zip(space.estimators())
         .map(|((sum, n), e)| (e.to_string(), e.name(), sum / f64::max(*n, 1.0)))
         .collect();
     let mut kinds: Vec<&str> = means.iter().map(|m| m.1).collect();

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::Path;
 
 use pitchpipe_automl::export::{Rule, Script};
-use pitchpipe_learn::{FitContext, PipelineId};
+use pitchpipe_learn::{FitContext, PipelineId, SearchSpace};
 use pitchpipe_table::{
     CancelCheck, Dataset, MissingCells, OutputCells, OutputColumn, OutputFormat, ReadOptions,
     SchemaOptions, Source, read, write_atomically,
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = SchemaOptions { target: Some(target.clone()), ..SchemaOptions::default() };
     let (dataset, _) = Dataset::from_table(table, &options)?;
     for number in pipelines {
-        let id = PipelineId::new(number.parse()?).ok_or("there is no such pipeline")?;
+        let id = SearchSpace::all().id(number.parse()?).ok_or("there is no such pipeline")?;
         write(&dataset, id, Path::new(folder))?;
     }
     Ok(())
@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn write(dataset: &Dataset, id: PipelineId, folder: &Path) -> Result<(), Box<dyn Error>> {
     let schema = dataset.schema().ok_or("a dataset from a table has a schema")?;
     let missing = MissingCells::default().tokens();
-    let learners = [(1.0, id.pipeline())];
+    let pipeline = SearchSpace::all().pipeline(id);
+    let learners = [(1.0, pipeline.clone())];
     let script = Script {
         schema,
         learners: &learners,
@@ -41,7 +42,7 @@ fn write(dataset: &Dataset, id: PipelineId, folder: &Path) -> Result<(), Box<dyn
     write_atomically(&folder.join(format!("p{id}.py")), script.text()?.as_bytes())?;
 
     let ctx = FitContext::unhurried();
-    let prediction = id.pipeline().fit(dataset, &ctx)?.predict(dataset.frame(), &ctx)?;
+    let prediction = pipeline.fit(dataset, &ctx)?.predict(dataset.frame(), &ctx)?;
     let n_classes = prediction.labels.n_classes();
     let columns: Vec<OutputColumn> = (0..n_classes)
         .map(|k| {

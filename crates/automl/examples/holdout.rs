@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_automl::offline::corpus::{load, tables};
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Combination, Happened, Method};
-use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::{FitContext, PipelineId};
+use pitchpipe_learn::{FitContext, Pipeline};
 use pitchpipe_table::{Dataset, Labels, Metric, balanced_error_rate, holdout};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -113,15 +112,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// The error of a forest of the usual settings, deciding for the same metric.
 fn forest_error(train: &Dataset, test: &Dataset) -> f64 {
-    let is_default = |id: &PipelineId| {
-        id.pipeline().to_string().contains("random_forest")
-            && id.pipeline().to_string().contains("gini")
-            && id.pipeline().to_string().contains("min_samples_split=2,")
-    };
-    let id = PipelineId::oboe_slice(Imputer::Mean).find(is_default);
-    let id = id.expect("the usual settings are in the search space");
+    let text = "impute(mean) > one_hot > standardise > all_features > \
+                random_forest(min_samples_split=2, criterion=gini)";
+    let pipeline: Pipeline = text.parse().expect("a pipeline");
     let ctx = FitContext::unhurried();
-    let fitted = id.pipeline().fit(train, &ctx).expect("it fits");
+    let fitted = pipeline.fit(train, &ctx).expect("it fits");
     let prediction = fitted.predict(test.frame(), &ctx).expect("it predicts");
     let decided: Labels = Metric::BalancedError.decision().decide(
         &prediction.labels,

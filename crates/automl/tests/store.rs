@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pitchpipe_automl::offline::{
     Collection, Entry, Event, OfflineError, Scope, Scores, Status, Store, corpus,
 };
+use pitchpipe_learn::estimate::EstimatorKind;
 
 /// How many entries `collection()` plans for the two tables of `corpus_folder()`.
 const PLANNED: usize = 2 * 4 * 17;
@@ -35,9 +36,15 @@ fn new_folder() -> tempfile::TempDir {
 
 /// Cheap estimators behind four preparations.
 fn collection() -> Collection {
-    let estimator_types = vec!["gaussian_nb".to_owned(), "knn".to_owned()];
-    let prefixes = vec![[0, 0, 0, 7], [1, 0, 0, 7], [3, 1, 1, 6], [2, 0, 1, 5]];
-    let scope = Scope { estimator_types, prefixes, ..Scope::default() };
+    let kinds = vec![EstimatorKind::GaussianNb, EstimatorKind::Knn];
+    let texts = [
+        "impute(constant) > one_hot > standardise > all_features",
+        "impute(mean) > one_hot > standardise > all_features",
+        "impute(most_frequent) > codes > unscaled > variance_threshold",
+        "impute(median) > one_hot > unscaled > select_k_best(75%)",
+    ];
+    let preparations = texts.map(|text| text.parse().expect("a preparation")).to_vec();
+    let scope = Scope { kinds, preparations, ..Scope::default() };
     Collection { scope, ..Collection::default() }
 }
 

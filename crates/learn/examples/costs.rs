@@ -10,7 +10,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use pitchpipe_learn::{Outcome, PipelineId, Validation};
+use pitchpipe_learn::{Outcome, SearchSpace, Validation};
 use support::{Shape, generated, uniform};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,14 +29,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dataset = generated(shape, 3);
     let mut uniform = uniform(8);
     // Whole families of two preparations: what is shared is what has to be modelled.
-    let ids: Vec<PipelineId> = [[1, 0, 0, 7], [3, 1, 1, 1]]
-        .iter()
-        .flat_map(|&[i, e, s, r]| {
-            (0..183).map(move |k| PipelineId::from_positions([i, e, s, r, k]))
-        })
-        .flatten()
-        .collect();
-    let pipelines: Vec<_> = ids.iter().map(|id| id.pipeline()).collect();
+    let space = SearchSpace::paper();
+    let preparations = [
+        "impute(mean) > one_hot > standardise > all_features",
+        "impute(most_frequent) > codes > unscaled > pca(50%)",
+    ];
+    let mut pipelines = Vec::new();
+    for text in preparations {
+        pipelines.extend(space.behind(text.parse()?).into_iter().map(|id| space.pipeline(id)));
+    }
     let options = Validation::default();
     // The least of three, here and below: other work on the machine only adds.
     let mut modelled = vec![f64::INFINITY; pipelines.len()];

@@ -12,7 +12,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
-use pitchpipe_learn::{Outcome, PipelineId, Validation};
+use pitchpipe_learn::{Outcome, SearchSpace, Validation};
 use support::{Shape, generated, uniform};
 
 struct Case {
@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             other => return Err(format!("there is no option {other}").into()),
         }
     }
+    let space = SearchSpace::paper();
     let mut uniform = uniform(5);
     let mut cases = Vec::new();
     // Tables are dear to generate: ten cases share one.
@@ -49,8 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let shape = if table == 0 { largest } else { shape };
         let dataset = generated(shape, table as u64);
         for _ in 0..10.min(n_cases - cases.len()) {
-            let id = (uniform() * 23_424.0) as usize;
-            let pipeline = PipelineId::new(id).ok_or("an index is out of range")?.pipeline();
+            let number = (uniform() * space.n_pipelines() as f64) as u32;
+            let pipeline = space.pipeline(number.into());
             let time = Duration::from_secs_f64(0.02 * 150f64.powf(uniform()));
             let deadline = Instant::now() + time;
             let options = Validation { threads, deadline: Some(deadline), ..Validation::default() };

@@ -8,7 +8,7 @@ mod support;
 
 use std::time::Instant;
 
-use pitchpipe_learn::{Outcome, PipelineId, Validation};
+use pitchpipe_learn::{Outcome, SearchSpace, Validation};
 use support::{Shape, from_file, generated};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(path) => from_file(path)?,
         None => generated(shape, 1),
     };
-    let pipelines: Vec<_> = PipelineId::all().map(PipelineId::pipeline).collect();
+    let space = SearchSpace::paper();
+    let pipelines: Vec<_> = space.ids().map(|id| space.pipeline(id)).collect();
     let options = Validation { threads, ..Validation::default() };
 
     let (mut finished, mut failed, mut best) = (0, 0, (f64::INFINITY, 0));

@@ -2,7 +2,7 @@
 
 use pitchpipe_table::Labels;
 
-use crate::{Features, FitContext, FitError, Probabilities};
+use crate::{Features, FitContext, FitError, Probabilities, Settings};
 
 /// A fitted model: it can always predict.
 pub trait Classifier {
@@ -51,7 +51,7 @@ pub struct Member<M> {
 ///
 /// The caller promises that `x` holds finite numbers, that `y` is as long, that `y.n_classes() >= 2`
 /// and that every class has at least one row; it maps the classes of a fold to this form.
-pub trait Estimator: Clone + Send + Sync {
+pub trait Estimator: Settings + Clone + Send + Sync {
     /// The fitted form.
     type Fitted: Classifier + Clone + Send + Sync;
 

@@ -3,22 +3,24 @@
 //! This room knows datasets and time; it has never heard of error tensors.
 //!
 //! ```
-//! use pitchpipe_learn::{Outcome, PipelineId, Validation};
+//! use pitchpipe_learn::{Outcome, Pipeline, Validation};
 //! use pitchpipe_table::{Column, Dataset, Labels};
 //!
 //! let heights = (0..30).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
 //! let labels = Labels::from_codes((0..30).map(|i| i % 3), 3);
 //! let dataset = Dataset::new(vec![Column::numeric(heights)], labels);
 //!
-//! let pipeline = PipelineId::from_positions([1, 0, 0, 7, 84]).unwrap().pipeline();
 //! let text = "impute(mean) > one_hot > standardise > all_features > knn(n_neighbors=1, p=2)";
-//! assert_eq!(pipeline.to_string(), text);
+//! let pipeline: Pipeline = text.parse()?;
 //!
 //! let outcome = Validation::default().outcomes(&dataset, &[pipeline])?.remove(0);
 //! let Outcome::Finished(evaluation) = outcome else { panic!("it has all the time it needs") };
 //! assert_eq!(evaluation.error, 0.0);
-//! # Ok::<(), pitchpipe_learn::FitError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#[macro_use]
+mod settings;
 
 pub mod encode;
 pub mod estimate;
@@ -40,6 +42,7 @@ mod raw_features;
 mod shared;
 mod stream;
 mod sums;
+mod text;
 mod validate;
 
 pub use component::{Classifier, Estimator, Member, Prediction};
@@ -51,6 +54,7 @@ pub use pipeline::{FittedPipeline, Pipeline};
 pub use preparation::{FittedPreparation, Preparation};
 pub use probabilities::Probabilities;
 pub use raw_features::RawFeatures;
-pub use search_space::PipelineId;
+pub use search_space::{PipelineId, SearchSpace};
+pub use settings::{ParseError, SettingTexts, Settings};
 pub use stream::Stream;
 pub use validate::{Effort, Evaluation, LabelScores, Outcome, Validation};

@@ -38,6 +38,12 @@ pub struct FittedPreparation {
 }
 
 impl Preparation {
+    /// The preparation that the paper's Oboe has before every estimator: one-hot, standardised, all columns.
+    pub const fn of_oboe(imputer: Imputer) -> Self {
+        let (encoder, scaler, reducer) = (Encoder::OneHot, Scaler::Standardise, Reducer::None);
+        Self { imputer, encoder, scaler, reducer }
+    }
+
     /// Fits each step on what the one before makes of the training rows, and prepares these.
     pub fn fit(
         &self,

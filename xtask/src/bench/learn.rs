@@ -5,7 +5,7 @@ use pitchpipe_learn::encode::Encoder;
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::reduce::Reducer;
 use pitchpipe_learn::scale::Scaler;
-use pitchpipe_learn::{Outcome, Pipeline, Preparation, Validation, search_space};
+use pitchpipe_learn::{Outcome, Pipeline, Preparation, SearchSpace, Validation};
 use pitchpipe_table::Dataset;
 
 use super::peer::{Case, Patience, Tables, geometric_mean};
@@ -65,9 +65,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         .filter(|name| options.table.as_ref().is_none_or(|t| name.contains(t.as_str())))
         .collect();
     let tables = Tables::read(&names)?;
+    let space = SearchSpace::paper();
     let pipelines = SETTINGS
         .iter()
-        .map(|&i| search_space::estimators()[i].clone())
+        .map(|&i| space.estimators()[i].clone())
         .filter(|e| options.only.as_ref().is_none_or(|o| e.name().contains(o.as_str())))
         .map(|estimator| Pipeline { preparation: standardised(), estimator });
     let pipelines: Vec<Pipeline> = pipelines.collect();

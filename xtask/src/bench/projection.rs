@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use pitchpipe_automl::offline::published::N_PIPELINES;
 use pitchpipe_automl::offline::{Status, Store};
-use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
+use pitchpipe_learn::estimate::EstimatorKind;
 
 use crate::surrogate::meta;
 
@@ -52,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
                     continue;
                 }
             }
-            let name = estimators()[entry.pipeline as usize % N_ESTIMATORS].name();
+            let name = store.space().kind(entry.pipeline.into()).name();
             let Some(&(a, b)) = lines.get(name) else {
                 return Err(format!("{}: no timings of {name}", options.learn.display()));
             };
@@ -63,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             total.2 += (a + b * ours.ln()).exp().min(cap);
         }
     }
-    let all = datasets.len() * N_PIPELINES;
+    let all = datasets.len() * store.space().n_pipelines();
     println!(
         "{} datasets: {finished} entries finished, {out_of_time} out of time, {failed} not applicable; {:.2} % missing",
         datasets.len(),
@@ -97,7 +96,7 @@ fn lines(text: &str) -> BTreeMap<String, Line> {
             continue;
         };
         let name = setting.split('(').next().unwrap_or_default();
-        if *ours > 0.0 && *theirs > 0.0 && estimators().iter().any(|e| e.name() == name) {
+        if *ours > 0.0 && *theirs > 0.0 && name.parse::<EstimatorKind>().is_ok() {
             let point = ((ours / 1e3).ln(), (theirs / 1e3).ln());
             points.entry(name.to_owned()).or_default().push(point);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use cpu_time::ProcessTime;
-use pitchpipe_learn::{Outcome, Pipeline, PipelineId, Stream, Validation};
+use pitchpipe_learn::{Outcome, Pipeline, SearchSpace, Stream, Validation};
 
 use super::peer::{Case, Patience, Tables};
 
@@ -27,7 +27,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let names: Vec<&str> = options.table.iter().map(String::as_str).collect();
     let tables = Tables::read(&names)?;
-    let all: Vec<Pipeline> = PipelineId::all().map(|id| id.pipeline()).collect();
+    let space = SearchSpace::paper();
+    let all: Vec<Pipeline> = space.ids().map(|id| space.pipeline(id)).collect();
     let mut missed = Vec::new();
     for name in names {
         let (wall, cpu) = (Instant::now(), ProcessTime::now());

@@ -1,4 +1,4 @@
-use pitchpipe_learn::PipelineId;
+use pitchpipe_learn::{Preparation, SearchSpace};
 use pitchpipe_table::{CancelCheck, Dataset, ReadOptions, SchemaOptions, Source, read};
 
 use super::*;
@@ -19,13 +19,15 @@ fn script(learners: &[(f64, Pipeline)], rule: Rule) -> String {
     Script { schema: &schema, learners, rule, missing: &["NA".to_owned()], seed: 7 }.text().unwrap()
 }
 
-fn pipeline(positions: [usize; 5]) -> Pipeline {
-    PipelineId::from_positions(positions).unwrap().pipeline()
+fn pipeline(text: &str) -> Pipeline {
+    text.parse().unwrap()
 }
 
 #[test]
 fn a_pipeline_is_written_step_by_step() {
-    let text = script(&[(0.75, pipeline([1, 0, 0, 4, 75]))], Rule::BalancedError);
+    let boosted = "impute(mean) > one_hot > standardise > select_k_best(50%) > \
+                   gradient_boosting(learning_rate=0.25, max_depth=3, max_features=all)";
+    let text = script(&[(0.75, pipeline(boosted))], Rule::BalancedError);
     let expected = "    (0.75, make_pipeline(
         SimpleImputer(strategy=\"mean\"),
         one_hot(),
@@ -43,7 +45,8 @@ fn a_pipeline_is_written_step_by_step() {
 
 #[test]
 fn only_what_is_used_is_imported() {
-    let text = script(&[(1.0, pipeline([0, 1, 1, 7, 82]))], Rule::MostProbable);
+    let bayes = "impute(constant) > codes > unscaled > all_features > gaussian_nb";
+    let text = script(&[(1.0, pipeline(bayes))], Rule::MostProbable);
     assert!(text.contains("from sklearn.naive_bayes import GaussianNB\n"));
     for absent in ["SoftDecisions", "StandardScaler", "OneHotEncoder", "VERSION", "ensemble"] {
         assert!(!text.contains(absent), "{absent} in {text}");
@@ -53,8 +56,9 @@ fn only_what_is_used_is_imported() {
 
 #[test]
 fn every_estimator_has_an_expression() {
-    for (position, spec) in pitchpipe_learn::search_space::estimators().iter().enumerate() {
-        let text = script(&[(1.0, pipeline([0, 0, 0, 7, position]))], Rule::MajorityVote);
+    for spec in SearchSpace::all().estimators() {
+        let one = Pipeline { preparation: Preparation::default(), estimator: spec.clone() };
+        let text = script(&[(1.0, one)], Rule::MajorityVote);
         assert!(text.contains("random_state=7") || ["knn", "gaussian_nb"].contains(&spec.name()));
         assert!(text.contains("model.predict(x)"));
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BaseLearner, ColumnKind, Model, ModelFileError};
 use crate::ensemble::Combination;
-use crate::online::{Candidate, Method, Report, StopReason, TimeSpent, in_words};
+use crate::online::{Candidate, Method, Report, StopReason, TimeSpent};
 use crate::scores::Scores;
 
 /// The whole file.
@@ -249,7 +249,8 @@ pub(super) fn read(plain: &[u8]) -> Result<Model, ModelFileError> {
 }
 
 fn pipeline(text: &str) -> Result<Pipeline, ModelFileError> {
-    in_words::parse(text)
+    text.parse()
+        .ok()
         .ok_or_else(|| ModelFileError::Invalid { what: format!("there is no pipeline {text:?}") })
 }
 

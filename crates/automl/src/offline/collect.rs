@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::search_space::{N_PIPELINES, PipelineId, estimators};
-use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, Validation};
+use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, SearchSpace, Validation};
 use pitchpipe_table::Dataset;
 
 use super::corpus::{self, CorpusTable};
@@ -23,6 +22,8 @@ const FLUSH: Duration = Duration::from_secs(15);
 /// How a corpus is collected.
 #[derive(Clone, Debug)]
 pub struct Collection {
+    /// The pipelines there are.
+    pub space: Arc<SearchSpace>,
     /// Which pipelines.
     pub scope: Scope,
     /// The number of stratified folds; they are fixed per dataset by its content.
@@ -40,6 +41,7 @@ pub struct Collection {
 impl Default for Collection {
     fn default() -> Self {
         Self {
+            space: SearchSpace::all(),
             scope: Scope::default(),
             n_folds: 3,
             time_cap: Duration::from_secs(120),
@@ -180,7 +182,7 @@ impl Collection {
         if !damaged.is_empty() {
             tell(Event::Damaged { shards: damaged });
         }
-        let plan = batches(&self.scope, name);
+        let plan = batches(&self.space, &self.scope, name);
         let planned: usize = plan.iter().map(Vec::len).sum();
         let n_done = plan.iter().flatten().filter(|id| done.contains(&u32::from(**id))).count();
         let dataset_name = name.to_owned();
@@ -207,7 +209,7 @@ impl Collection {
                 tell(Event::Stored { dataset: name.to_owned(), n_entries, cpu_secs });
                 Ok(())
             };
-            item.run(dataset, self.threads, deadline, &self.cancel, keep)?;
+            item.run(&self.space, dataset, self.threads, deadline, &self.cancel, keep)?;
         }
         Ok(())
     }
@@ -216,16 +218,24 @@ impl Collection {
 impl WorkItem {
     /// Does the work, handing entries to `keep` in batches as they come. Entries that were cut short by
     /// the deadline or the cancel flag are not handed over.
+    ///
+    /// # Errors
+    /// If a pipeline is not in the space, nothing is run.
     pub fn run(
         &self,
+        space: &SearchSpace,
         dataset: &Dataset,
         threads: usize,
         deadline: Option<Instant>,
         cancel: &Arc<AtomicBool>,
         mut keep: impl FnMut(Vec<Entry>) -> Result<(), OfflineError> + Send,
     ) -> Result<(), OfflineError> {
-        let ids = self.pipelines.iter().filter_map(|&id| PipelineId::new(id as usize));
-        let pipelines: Vec<Pipeline> = ids.map(PipelineId::pipeline).collect();
+        let pipeline = |&number: &u32| match space.id(number as usize) {
+            Some(id) => Ok(space.pipeline(id)),
+            None => Err(OfflineError::NoPipeline { number, n_pipelines: space.n_pipelines() }),
+        };
+        let pipelines: Vec<Pipeline> =
+            self.pipelines.iter().map(pipeline).collect::<Result<_, _>>()?;
         let validation = Validation {
             n_folds: self.n_folds,
             seed: dataset.content_hash(),
@@ -302,19 +312,9 @@ fn cost(entries: &[Entry]) -> f64 {
     entries.iter().map(|e| f64::from(e.marginal_s)).sum()
 }
 
-/// A key that changes when the search space does: its size and a hash of all its names.
+/// The key of the paper's search space, as stores and surrogates have it.
 pub fn search_space_key() -> String {
-    let names: Vec<String> = estimators().iter().map(ToString::to_string).collect();
-    let first = PipelineId::new(0).expect("there are pipelines").pipeline();
-    let text = format!("{first} {}", names.join(" "));
-    format!("{N_PIPELINES}-{:08x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()) as u32)
-}
-
-/// The types of estimators, in the order of the search space.
-pub fn estimator_types() -> Vec<&'static str> {
-    let mut types: Vec<&'static str> = estimators().iter().map(|e| e.name()).collect();
-    types.dedup();
-    types
+    "23424-aa15877a".to_owned()
 }
 
 /// Facts that travel in every shard: those of the store, the software and the machine.

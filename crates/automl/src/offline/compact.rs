@@ -19,9 +19,12 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use pitchpipe_learn::SearchSpace;
+use pitchpipe_learn::search_space::STEPS;
+
+use super::ComponentNames;
 use super::entry::{Entry, Scores, Status};
 use super::error::{OfflineError, at};
-use super::setting_of;
 use super::shard::column;
 use super::store::{About, FORM, Facts, Store, write_facts, write_whole};
 
@@ -30,7 +33,6 @@ const DATASETS_FILE: &str = "datasets.json";
 /// What the fact [`FORM`] says of such a store.
 pub(super) const COMPACT: &str = "compact";
 
-const STEPS: [&str; 5] = ["imputer", "encoder", "standardizer", "reducer", "estimator"];
 const SCORES: [&str; 6] =
     ["error", "balanced_decision_error", "accuracy", "log_loss", "auc", "macro_f1"];
 
@@ -73,12 +75,12 @@ pub fn compact(store: &Store, folder: &Path) -> Result<Compacted, OfflineError> 
             continue;
         }
         n_entries += entries.len();
-        computations.extend(computations_of(&dataset, entries.into_values()));
+        computations.extend(computations_of(store.space(), &dataset, entries.into_values()));
         if let Some(known) = store.about(&dataset)? {
             about.insert(dataset, known);
         }
     }
-    let bytes = write(&computations)?;
+    let bytes = write(store.space(), &computations)?;
     fs::create_dir_all(folder).map_err(at(folder))?;
     let mut facts: Facts = store.facts().clone();
     facts.insert(FORM.into(), COMPACT.into());
@@ -95,12 +97,17 @@ pub fn compact(store: &Store, folder: &Path) -> Result<Compacted, OfflineError> 
 }
 
 /// Entries of one dataset by what they have in common: one estimator and the same bits in every score.
-fn computations_of(dataset: &str, entries: impl Iterator<Item = Entry>) -> Vec<Computation> {
+fn computations_of(
+    space: &SearchSpace,
+    dataset: &str,
+    entries: impl Iterator<Item = Entry>,
+) -> Vec<Computation> {
     let mut places: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
     let mut reasons: Vec<String> = Vec::new();
     let mut found: Vec<Computation> = Vec::new();
     for entry in entries {
-        let estimator = entry.pipeline % pitchpipe_learn::search_space::N_ESTIMATORS as u32;
+        let id = space.id(entry.pipeline as usize);
+        let estimator = id.map_or(u32::MAX, |id| space.estimator_index(id) as u32);
         let key = match &entry.status {
             Status::Finished(s) => {
                 let numbers =
@@ -150,14 +157,15 @@ fn schema() -> Schema {
     Schema::new(fields)
 }
 
-fn write(computations: &[Computation]) -> Result<Vec<u8>, OfflineError> {
+fn write(space: &SearchSpace, computations: &[Computation]) -> Result<Vec<u8>, OfflineError> {
     let texts = |of: &dyn Fn(&Computation) -> String| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(computations.iter().map(of)))
     };
     let mut columns = vec![texts(&|c| c.dataset.clone())];
+    let names = ComponentNames::of(space);
     for step in 0..STEPS.len() {
         // Of pipelines that are one computation the first gives its name.
-        columns.push(texts(&|c| setting_of(c.pipelines[0], step).to_owned()));
+        columns.push(texts(&|c| names.get(c.pipelines[0], step).to_owned()));
     }
     let mut lists = ListBuilder::new(UInt16Builder::new());
     for computation in computations {
@@ -312,7 +320,7 @@ mod tests {
             entry(6, scores(0.1)),
             entry(371, scores(0.2)),
         ];
-        let found = computations_of("a", entries.into_iter());
+        let found = computations_of(&SearchSpace::paper(), "a", entries.into_iter());
         let pipelines: Vec<&[u32]> = found.iter().map(|c| c.pipelines.as_slice()).collect();
         assert_eq!(pipelines, [&[5, 188][..], &[6], &[371]]);
         assert_eq!((found[0].runtime_s, found[0].marginal_s), (2.0, 1.0));

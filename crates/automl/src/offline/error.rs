@@ -70,6 +70,14 @@ pub enum OfflineError {
         /// What is wrong with it.
         message: String,
     },
+    /// A pipeline was asked for that the search space does not have.
+    #[error("there are {n_pipelines} pipelines, numbered from 0, so none is number {number}")]
+    NoPipeline {
+        /// The number asked for.
+        number: u32,
+        /// How many pipelines there are.
+        n_pipelines: usize,
+    },
     /// No pipeline can be evaluated on a dataset.
     #[error("no pipeline can be evaluated: {reason}")]
     NoEvaluation {

@@ -14,7 +14,7 @@ mod shard;
 mod store;
 pub mod train;
 
-pub use collect::{Collection, Event, Summary, WorkItem, estimator_types, search_space_key};
+pub use collect::{Collection, Event, Summary, WorkItem, search_space_key};
 pub use compact::{Compacted, compact};
 pub use entry::{Entry, Scores, Status};
 pub use error::OfflineError;
@@ -24,26 +24,35 @@ pub use seen::Seen;
 pub use shard::Shard;
 pub use store::{About, CONTENT, Facts, SOURCE, Store};
 
-use std::sync::LazyLock;
+pub use pitchpipe_learn::estimate::EstimatorKind;
+pub use pitchpipe_learn::{Preparation, SearchSpace};
 
-use pitchpipe_learn::Pipeline;
-use pitchpipe_learn::search_space::PipelineId;
+/// The components of a space in words, made once: a store names them millions of times.
+struct ComponentNames<'a> {
+    space: &'a SearchSpace,
+    preparations: Vec<[String; 4]>,
+    estimators: Vec<String>,
+}
 
-/// The readable settings of all pipelines, made once: a store names them millions of times.
-static SETTINGS: LazyLock<Vec<[String; 5]>> = LazyLock::new(|| {
-    let settings = |pipeline: Pipeline| {
-        [
-            pipeline.preparation.imputer.to_string(),
-            pipeline.preparation.encoder.to_string(),
-            pipeline.preparation.scaler.to_string(),
-            pipeline.preparation.reducer.to_string(),
-            pipeline.estimator.to_string(),
-        ]
-    };
-    PipelineId::all().map(|id| settings(id.pipeline())).collect()
-});
+impl<'a> ComponentNames<'a> {
+    fn of(space: &'a SearchSpace) -> Self {
+        let names = |p: &Preparation| {
+            let (imputer, encoder) = (p.imputer.to_string(), p.encoder.to_string());
+            [imputer, encoder, p.scaler.to_string(), p.reducer.to_string()]
+        };
+        Self {
+            space,
+            preparations: space.preparations().iter().map(names).collect(),
+            estimators: space.estimators().iter().map(ToString::to_string).collect(),
+        }
+    }
 
-/// The readable setting of one of a pipeline's five components.
-fn setting_of(pipeline: u32, step: usize) -> &'static str {
-    SETTINGS.get(pipeline as usize).map_or("unknown", |settings| &settings[step])
+    /// The component of one of a pipeline's five steps.
+    fn get(&self, pipeline: u32, step: usize) -> &str {
+        let Some(id) = self.space.id(pipeline as usize) else { return "unknown" };
+        match step {
+            4 => &self.estimators[self.space.estimator_index(id)],
+            step => &self.preparations[self.space.preparation_index(id)][step],
+        }
+    }
 }

@@ -3,16 +3,16 @@
 //! A batch is made so that its pipelines share as much work as they can: all imputers and encoders of one
 //! standardizer and one kind of reducer. On a complete numeric table those 8 preparations are one matrix.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pitchpipe_learn::Stream;
-use pitchpipe_learn::search_space::{AXES, N_ESTIMATORS, PipelineId, estimators};
+use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::impute::Imputer;
+use pitchpipe_learn::reduce::Reducer;
+use pitchpipe_learn::scale::Scaler;
+use pitchpipe_learn::{PipelineId, Preparation, SearchSpace, Stream};
 
-/// Reducers that share their work: one SVD serves three PCAs, one score three selections.
-const REDUCER_KINDS: [&[usize]; 3] = [&[6, 7], &[3, 4, 5], &[0, 1, 2]];
-
-/// The imputer of the slice that every dataset gets in full: the mean, as in the paper's Oboe.
-const SLICE_IMPUTER: usize = 1;
+/// The slice that every dataset gets in full: the mean, as in the paper's Oboe.
+const SLICE: Preparation = Preparation::of_oboe(Imputer::Mean);
 
 /// What part of the search space to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,107 +21,100 @@ pub struct Scope {
     pub fraction: f64,
     /// The seed of that draw.
     pub seed: u64,
-    /// Run the 183 estimators behind Oboe's fixed preparation in full, whatever the fraction.
+    /// Run all estimators behind Oboe's fixed preparation, whatever the fraction.
     pub slice: bool,
-    /// Only estimators of these types (`"random_forest"`, …); all where empty.
-    pub estimator_types: Vec<String>,
-    /// Only these preparations, as positions on the four axes; all where empty.
-    pub prefixes: Vec<[usize; 4]>,
+    /// Only estimators of these kinds; all where empty.
+    pub kinds: Vec<EstimatorKind>,
+    /// Only these preparations; all where empty.
+    pub preparations: Vec<Preparation>,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Self {
-            fraction: 1.0,
-            seed: 0,
-            slice: true,
-            estimator_types: Vec::new(),
-            prefixes: Vec::new(),
-        }
+        Self { fraction: 1.0, seed: 0, slice: true, kinds: Vec::new(), preparations: Vec::new() }
     }
 }
 
 /// The batches for one dataset, in the order they are run: the slice first.
-pub fn batches(scope: &Scope, dataset: &str) -> Vec<Vec<PipelineId>> {
+pub fn batches(space: &SearchSpace, scope: &Scope, dataset: &str) -> Vec<Vec<PipelineId>> {
     let mut planned = BTreeSet::new();
     let mut batches = Vec::new();
     let mut add = |wanted: Vec<PipelineId>| {
-        let new: Vec<PipelineId> =
-            wanted.into_iter().filter(|id| scope.includes(*id) && planned.insert(*id)).collect();
+        let is_new = |id: &PipelineId| scope.includes(space, *id) && planned.insert(*id);
+        let new: Vec<PipelineId> = wanted.into_iter().filter(is_new).collect();
         if !new.is_empty() {
             batches.push(new);
         }
     };
     if scope.slice {
-        add(prefix_members([SLICE_IMPUTER, 0, 0, 7], 0..N_ESTIMATORS).collect());
+        add(space.behind(SLICE));
     }
     let stream = Stream::new(scope.seed).named(dataset);
-    for standardizer in 0..AXES[2] {
-        for (kind, reducers) in REDUCER_KINDS.iter().enumerate() {
-            let stream = stream.child(standardizer as u64).child(kind as u64);
-            let drawn = drawn_estimators(scope.fraction, stream);
-            let prefixes = (0..AXES[0]).flat_map(|imputer| (0..AXES[1]).map(move |e| (imputer, e)));
-            let pipelines = prefixes.flat_map(|(imputer, encoder)| {
-                reducers.iter().flat_map({
-                    let drawn = &drawn;
-                    move |&reducer| {
-                        let prefix = [imputer, encoder, standardizer, reducer];
-                        prefix_members(prefix, drawn.iter().copied())
-                    }
-                })
-            });
-            add(pipelines.collect());
+    let firsts = first_of_families(space);
+    for (at, block) in space.blocks().iter().enumerate() {
+        // The draws of the first block are those of stores that knew no other.
+        let stream = if at == 0 { stream } else { stream.named(block.name()) };
+        let mut sharing: BTreeMap<(usize, usize), Vec<PipelineId>> = BTreeMap::new();
+        for id in space.range_of(block.name()).into_iter().flatten().filter_map(|j| space.id(j)) {
+            let (scaler, reducers) = shared_work(space.preparation(id));
+            let stream = stream.child(scaler as u64).child(reducers as u64);
+            // Family by family, since one fit answers for a whole one.
+            let family = stream.child(firsts[space.family(id)] as u64);
+            let draw = family.key() as f64 / u64::MAX as f64;
+            if draw < scope.fraction || scope.fraction >= 1.0 {
+                sharing.entry((scaler, reducers)).or_default().push(id);
+            }
         }
+        sharing.into_values().for_each(&mut add);
     }
     batches
 }
 
-impl Scope {
-    fn includes(&self, id: PipelineId) -> bool {
-        let [imputer, encoder, standardizer, reducer, estimator] = id.positions();
-        let has_type = |name: &str| self.estimator_types.iter().any(|t| t == name);
-        (self.estimator_types.is_empty() || has_type(estimators()[estimator].name()))
-            && (self.prefixes.is_empty()
-                || self.prefixes.contains(&[imputer, encoder, standardizer, reducer]))
-    }
+/// What preparations of one batch have in common: the standardizer, and reducers that share their work, as one
+/// SVD serves all PCAs and one score all selections. The cheapest come first.
+fn shared_work(preparation: Preparation) -> (usize, usize) {
+    let scaler = match preparation.scaler {
+        Scaler::Standardise => 0,
+        Scaler::None => 1,
+    };
+    let reducers = match preparation.reducer {
+        Reducer::VarianceThreshold | Reducer::None => 0,
+        Reducer::SelectKBest(_) => 1,
+        Reducer::Pca(_) => 2,
+    };
+    (scaler, reducers)
 }
 
-fn prefix_members(
-    [imputer, encoder, standardizer, reducer]: [usize; 4],
-    estimators: impl IntoIterator<Item = usize>,
-) -> impl Iterator<Item = PipelineId> {
-    estimators.into_iter().map(move |estimator| {
-        PipelineId::from_positions([imputer, encoder, standardizer, reducer, estimator])
-            .expect("positions are in range")
-    })
-}
-
-/// Estimators drawn family by family, since one fit answers for a whole family.
-fn drawn_estimators(fraction: f64, stream: Stream) -> Vec<usize> {
-    let all = estimators();
-    let mut first_of: Vec<usize> = Vec::new();
-    let mut drawn = Vec::new();
-    for (position, estimator) in all.iter().enumerate() {
-        let first = first_of.iter().copied().find(|&f| all[f].is_family_of(estimator));
-        let first = first.unwrap_or_else(|| {
-            first_of.push(position);
-            position
-        });
-        let draw = stream.child(first as u64).key() as f64 / u64::MAX as f64;
-        if draw < fraction || fraction >= 1.0 {
-            drawn.push(position);
+/// The first estimator of each family, by its place among the estimators.
+fn first_of_families(space: &SearchSpace) -> Vec<usize> {
+    let mut firsts = Vec::new();
+    for id in space.ids() {
+        let (estimator, family) = (space.estimator_index(id), space.family(id));
+        if family == firsts.len() {
+            firsts.push(estimator);
         }
     }
-    drawn
+    firsts
+}
+
+impl Scope {
+    fn includes(&self, space: &SearchSpace, id: PipelineId) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&space.kind(id)))
+            && (self.preparations.is_empty() || self.preparations.contains(&space.preparation(id)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(scope: &Scope, dataset: &str) -> Vec<Vec<PipelineId>> {
+        batches(&SearchSpace::paper(), scope, dataset)
+    }
+
     #[test]
     fn the_whole_space_is_planned_once() {
-        let batches = batches(&Scope::default(), "iris");
+        let batches = batches(&SearchSpace::paper(), &Scope::default(), "iris");
         let ids: BTreeSet<PipelineId> = batches.iter().flatten().copied().collect();
         assert_eq!(ids.len(), 23_424);
         assert_eq!(batches.iter().map(Vec::len).sum::<usize>(), 23_424);
@@ -131,20 +124,20 @@ mod tests {
     #[test]
     fn a_share_draws_whole_families_and_differs_by_dataset() {
         let scope = Scope { fraction: 0.2, slice: false, ..Scope::default() };
-        let (a, b) = (batches(&scope, "a"), batches(&scope, "b"));
+        let (a, b) = (of(&scope, "a"), of(&scope, "b"));
         let size = |batches: &[Vec<PipelineId>]| batches.iter().map(Vec::len).sum::<usize>();
         assert!((2_000..8_000).contains(&size(&a)), "{} pipelines", size(&a));
         assert_ne!(a, b);
-        assert_eq!(a, batches(&scope, "a"));
+        assert_eq!(a, of(&scope, "a"));
     }
 
     #[test]
     fn a_list_of_types_and_prefixes_narrows_the_plan() {
         let scope = Scope {
-            estimator_types: vec!["knn".into()],
-            prefixes: vec![[0, 0, 0, 7], [1, 1, 1, 0]],
+            kinds: vec![EstimatorKind::Knn],
+            preparations: SearchSpace::paper().preparations()[30..32].to_vec(),
             ..Scope::default()
         };
-        assert_eq!(batches(&scope, "a").iter().flatten().count(), 2 * 16);
+        assert_eq!(of(&scope, "a").iter().flatten().count(), 2 * 16);
     }
 }

@@ -17,9 +17,11 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
+use pitchpipe_learn::SearchSpace;
+
+use super::ComponentNames;
 use super::entry::{Entry, Scores, Status};
 use super::error::OfflineError;
-use super::setting_of;
 
 /// Entries of one dataset, with the facts that travel with them.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,15 +62,15 @@ fn schema() -> Schema {
 }
 
 impl Shard {
-    /// The bytes of the Parquet file.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, OfflineError> {
+    /// The bytes of the Parquet file; its pipelines are numbers of this space.
+    pub fn to_bytes(&self, space: &SearchSpace) -> Result<Vec<u8>, OfflineError> {
         let facts = self.facts.iter().map(|(k, v)| KeyValue::new(k.clone(), v.clone()));
         let level = ZstdLevel::try_new(6).expect("6 is a zstd level");
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_key_value_metadata(Some(facts.collect()))
             .build();
-        let batch = self.to_batch()?;
+        let batch = self.to_batch(space)?;
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
         writer.write(&batch)?;
@@ -76,13 +78,14 @@ impl Shard {
         Ok(bytes)
     }
 
-    fn to_batch(&self) -> Result<RecordBatch, OfflineError> {
+    fn to_batch(&self, space: &SearchSpace) -> Result<RecordBatch, OfflineError> {
         let n = self.entries.len();
         let mut columns: Vec<ArrayRef> =
             vec![Arc::new(StringArray::from_iter_values((0..n).map(|_| &self.dataset)))];
+        let names = ComponentNames::of(space);
         for step in 0..5 {
-            let settings = self.entries.iter().map(|e| setting_of(e.pipeline, step));
-            columns.push(Arc::new(StringArray::from_iter_values(settings)));
+            let components = self.entries.iter().map(|e| names.get(e.pipeline, step));
+            columns.push(Arc::new(StringArray::from_iter_values(components)));
         }
         columns
             .push(Arc::new(UInt32Array::from_iter_values(self.entries.iter().map(|e| e.pipeline))));

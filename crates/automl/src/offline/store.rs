@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pitchpipe_learn::SearchSpace;
 
 use super::collect::search_space_key;
 use super::compact::{COMPACT, Compact};
@@ -48,6 +51,8 @@ pub type Facts = BTreeMap<String, String>;
 pub struct Store {
     folder: PathBuf,
     facts: Facts,
+    /// What its pipelines are numbers of.
+    space: Arc<SearchSpace>,
     /// The entries, where the store is in its compact form.
     compact: Option<Compact>,
     /// Held while the store may be written; the system lets go of it when the process ends, however.
@@ -83,8 +88,8 @@ impl Store {
         if !path.exists() {
             write_facts(folder, facts)?;
         }
-        let store =
-            Self { folder: folder.to_owned(), facts: found, compact: None, _lock: Some(lock) };
+        let (folder, space) = (folder.to_owned(), SearchSpace::paper());
+        let store = Self { folder, facts: found, space, compact: None, _lock: Some(lock) };
         store.remove_temporaries()?;
         Ok(store)
     }
@@ -97,7 +102,13 @@ impl Store {
         let facts = read_facts(folder)?;
         let is_compact = facts.get(FORM).is_some_and(|form| form == COMPACT);
         let compact = is_compact.then(|| Compact::read(folder)).transpose()?;
-        Ok(Self { folder: folder.to_owned(), facts, compact, _lock: None })
+        let (folder, space) = (folder.to_owned(), SearchSpace::paper());
+        Ok(Self { folder, facts, space, compact, _lock: None })
+    }
+
+    /// What its pipelines are numbers of.
+    pub fn space(&self) -> &Arc<SearchSpace> {
+        &self.space
     }
 
     /// The facts that all entries share.
@@ -137,7 +148,7 @@ impl Store {
         entries: Vec<Entry>,
     ) -> Result<(), OfflineError> {
         let shard = Shard { dataset: dataset.to_owned(), facts, entries };
-        let bytes = shard.to_bytes()?;
+        let bytes = shard.to_bytes(&self.space)?;
         let folder = self.folder.join(SHARDS).join(dataset);
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         let number =

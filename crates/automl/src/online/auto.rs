@@ -7,14 +7,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pitchpipe_learn::PipelineId;
-use pitchpipe_learn::search_space::N_ESTIMATORS;
+use pitchpipe_learn::Preparation;
+use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
 use pitchpipe_surrogate::simulate::{Policy, Step};
 
-use super::families::{actions, kind_of};
+use super::families::actions;
 use super::pace::Pace;
 use super::policies::Setup;
 use super::space::Space;
@@ -23,8 +23,8 @@ use super::turns::Turns;
 /// Seconds that a step takes on top of its fits: choosing, reading rows, measuring.
 const OVERHEAD_SECS: f64 = 0.01;
 
-/// The families that open, by a member's name and its preparation: scaled, all columns.
-const OPENING: [&str; 2] = ["gaussian_nb", "decision_tree"];
+/// The kinds that open, behind a preparation that is scaled and has all columns.
+const OPENING: [EstimatorKind; 2] = [EstimatorKind::GaussianNb, EstimatorKind::DecisionTree];
 
 /// A type of estimator in turn is to come below the second-lowest error it has: a few good ones of each are
 /// enough for an ensemble.
@@ -63,9 +63,8 @@ impl Auto {
         let costs: Vec<Option<f64>> = predicted.iter().map(|&t| Some(t)).collect();
         let search = Search::new(settings, Arc::clone(&actions), posterior, &costs)?;
         let opening = opening(&space, &actions);
-        let turns =
-            Turns::new((0..actions.len()).map(|a| kind_of(space.id(actions.members(a)[0]))));
-        let n_preparations = PipelineId::all().len() / N_ESTIMATORS;
+        let turns = Turns::new((0..actions.len()).map(|a| space.kind(actions.members(a)[0])));
+        let n_preparations = space.search().preparations().len();
         Ok(Self {
             space,
             actions,
@@ -86,8 +85,9 @@ impl Auto {
     /// ones, as many as the memory holds.
     fn members(&self, action: usize) -> Vec<usize> {
         let mut members = self.search.fresh_members(action);
-        let is_forest =
-            |&at: &usize| matches!(kind_of(self.space.id(at)), "random_forest" | "extra_trees");
+        let is_forest = |&at: &usize| {
+            matches!(self.space.kind(at), EstimatorKind::RandomForest | EstimatorKind::ExtraTrees)
+        };
         if members.first().is_some_and(is_forest) {
             let most = (self.step_bytes / (FOREST_BYTES_A_ROW * self.n_rows as u64).max(1)).max(1);
             let mean = self.search.posterior().mean();
@@ -118,12 +118,12 @@ impl Auto {
 
     fn correct(&mut self) {
         let Self { search, pace, predicted, space, .. } = self;
-        search.predict_secs(|at| predicted[at] * pace.factor(kind_of(space.id(at))));
+        search.predict_secs(|at| predicted[at] * pace.factor(space.kind(at)));
     }
 
     /// Gives up a preparation of which nothing has run and two families have failed.
     fn give_up_dead_preparations(&mut self, failed: &[usize], ran: &[usize]) {
-        let preparation = |space: &Space, at: usize| space.id(at).index() / N_ESTIMATORS;
+        let preparation = |space: &Space, at: usize| space.preparation_index(at);
         for &at in ran {
             self.preparations[preparation(&self.space, at)].0 = true;
         }
@@ -148,11 +148,14 @@ impl Auto {
 }
 
 fn opening(space: &Space, actions: &Actions) -> VecDeque<usize> {
-    let wanted = |name: &&str| {
+    let is_plain = |at: usize| {
+        let preparation = space.search().preparation(space.id(at));
+        preparation == Preparation::of_oboe(preparation.imputer)
+    };
+    let wanted = |kind: &EstimatorKind| {
         (0..actions.len()).find(|&action| {
             let at = actions.members(action)[0];
-            let [_, encoder, scaler, reducer, _] = space.id(at).positions();
-            (encoder, scaler, reducer) == (0, 0, 7) && kind_of(space.id(at)).contains(*name)
+            is_plain(at) && space.kind(at) == *kind
         })
     };
     OPENING.iter().filter_map(wanted).collect()
@@ -177,7 +180,8 @@ impl Policy for Auto {
         errors: &[(usize, f64)],
         secs: &[(usize, f64)],
     ) -> Result<(), SurrogateError> {
-        let place = |index: usize| PipelineId::new(index).and_then(|id| self.space.place(id));
+        let place =
+            |index: usize| self.space.search().id(index).and_then(|id| self.space.place(id));
         let at = |of: &[(usize, f64)]| -> Vec<(usize, f64)> {
             of.iter().filter_map(|&(j, value)| Some((place(j)?, value))).collect()
         };
@@ -192,10 +196,8 @@ impl Policy for Auto {
                 let ratio = took / self.predicted[j];
                 // Out of time: it would have taken longer still.
                 let is_cut = !errors.iter().any(|e| e.0 == j);
-                self.pace.note(
-                    kind_of(self.space.id(j)),
-                    if is_cut { ratio.max(1.0) * 2.0 } else { ratio },
-                );
+                self.pace
+                    .note(self.space.kind(j), if is_cut { ratio.max(1.0) * 2.0 } else { ratio });
             }
             self.correct();
         }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::PipelineId;
 use pitchpipe_table::Labels;
 
 use super::WeightedPipeline;
@@ -114,11 +113,12 @@ impl Combiner {
 
     /// The base learners of the ensemble as it was last made, heaviest first.
     pub(crate) fn weighted_pipelines(&self) -> Vec<WeightedPipeline> {
-        let weights = self.selection.weights.iter();
-        weights
-            .filter_map(|&(key, weight)| Some((PipelineId::new(key)?, weight)))
-            .map(|(id, weight)| WeightedPipeline { pipeline: id.pipeline(), weight })
-            .collect()
+        let learners = self.library.learners();
+        let weighted = |&(key, weight): &(usize, f64)| {
+            let learner = learners.iter().find(|l| l.key() == key)?;
+            Some(WeightedPipeline { pipeline: learner.pipeline.clone(), weight })
+        };
+        self.selection.weights.iter().filter_map(weighted).collect()
     }
 
     /// Brings the ensemble up to date, as far as the time allows; gives the seconds it took.

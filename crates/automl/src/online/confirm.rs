@@ -7,11 +7,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pitchpipe_learn::search_space::{N_ESTIMATORS, estimators};
 use pitchpipe_learn::{Outcome, PipelineId};
 
 use super::AutoMlError;
-use super::drive::{Drive, pipelines_of};
+use super::drive::Drive;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
 use super::families::cost_factor;
@@ -63,9 +62,9 @@ impl Drive<'_> {
         // One fit reveals all of a family: the seconds of its slowest member, and how many there are.
         let mut families: BTreeMap<(usize, usize), (f64, usize)> = BTreeMap::new();
         for learner in self.combiner.library.learners() {
-            let estimator = learner.id.positions()[4];
-            let family = (learner.id.index() / N_ESTIMATORS, self.families[estimator]);
-            let cost = |(slowest, n)| slowest * cost_factor(&estimators()[estimator], n);
+            let space = &self.settings.space;
+            let family = (space.preparation_index(learner.id), space.family(learner.id));
+            let cost = |(slowest, n)| slowest * cost_factor(&learner.pipeline.estimator, n);
             let before = families.get(&family).copied().unwrap_or((0.0, 0));
             let with = (before.0.max(learner.secs * self.wall_per_cpu), before.1 + 1);
             let more = cost(with) - cost(before);
@@ -110,7 +109,8 @@ impl Drive<'_> {
             return Ok(false);
         }
         let n_rounds = self.n_rounds();
-        listener.tell(Happened::Confirming { round, n_rounds, pipelines: pipelines_of(&ids) });
+        let pipelines = self.pipelines_of(&ids);
+        listener.tell(Happened::Confirming { round, n_rounds, pipelines });
         let started = self.clock.elapsed();
         let deadline = self.clock.instant(started + left);
         let effort = evaluator.evaluate(&ids, deadline, &mut |id, outcome| {

@@ -5,19 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pitchpipe_learn::{Effort, Evaluation, FitError, Outcome, Pipeline, PipelineId};
+use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::{Effort, Evaluation, FitError, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::simulate::{Policy, Step};
 
 use super::clock::Clock;
 use super::combine::Combiner;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
-use super::families::{family_of_estimators, kind_of};
 use super::library::{Judging, Learner, Library};
 use super::{AutoMlError, StopReason, TimeSpent, memory};
 
 /// What the loop is told.
 pub(crate) struct Settings {
+    /// What the policy's numbers are of.
+    pub(crate) space: Arc<SearchSpace>,
     pub(crate) budget: Duration,
     /// Whether the policy is fed the errors of native decisions.
     pub(crate) feeds_native: bool,
@@ -70,8 +72,6 @@ pub(crate) struct Drive<'a> {
     pub(super) last_round: Duration,
     /// Bytes in memory beyond which learners are let go again; none while memory was never short.
     full_bytes: Option<f64>,
-    /// The family of each estimator.
-    pub(super) families: Vec<usize>,
 }
 
 /// How many pipelines met what end.
@@ -102,7 +102,6 @@ impl<'a> Drive<'a> {
             taking_secs: 0.0,
             last_round: Duration::ZERO,
             full_bytes: None,
-            families: family_of_estimators(),
         }
     }
 
@@ -156,8 +155,9 @@ impl<'a> Drive<'a> {
             if steps.is_empty() {
                 return Ok(Some(StopReason::NothingLeft));
             }
+            let space = &self.settings.space;
             let ids: Vec<PipelineId> =
-                steps.iter().flat_map(|s| &s.members).filter_map(|&j| PipelineId::new(j)).collect();
+                steps.iter().flat_map(|s| &s.members).filter_map(|&j| space.id(j)).collect();
             let cost = steps.iter().map(|step| self.cost_secs(step)).sum();
             let (errors, mut secs) = self.evaluate(&ids, cost, evaluator, judging, listener)?;
             if self.is_repeatable() {
@@ -228,7 +228,7 @@ impl<'a> Drive<'a> {
         listener: &mut Listener<'_>,
     ) -> Result<Results, AutoMlError> {
         self.counts.n_started += ids.len();
-        listener.tell(Happened::Started { pipelines: pipelines_of(ids) });
+        listener.tell(Happened::Started { pipelines: self.pipelines_of(ids) });
         let started = self.clock.elapsed();
         let deadline = self.clock.instant(started + self.patience(cost_secs));
         let (mut errors, mut secs) = (Vec::new(), Vec::new());
@@ -247,7 +247,10 @@ impl<'a> Drive<'a> {
                 self.counts.n_out_of_time += 1;
                 secs.push((id.index(), after.as_secs_f64().max(1e-4)));
                 let after_secs = after.as_secs_f64();
-                listener.tell(Happened::OutOfTime { pipeline: id.pipeline(), after_secs });
+                listener.tell(Happened::OutOfTime {
+                    pipeline: self.settings.space.pipeline(id),
+                    after_secs,
+                });
             }
             Outcome::Failed(err) => {
                 let reason = err.to_string();
@@ -285,7 +288,10 @@ impl<'a> Drive<'a> {
         judging: &Judging<'_>,
         listener: &mut Listener<'_>,
     ) {
-        let Some(learner) = Learner::new(id, evaluation, self.combiner.rule(), judging) else {
+        let pipeline = self.settings.space.pipeline(id);
+        let rule = self.combiner.rule();
+        let learner = Learner::new(id, pipeline.clone(), evaluation, rule, judging);
+        let Some(learner) = learner else {
             let reason = "it could not predict the validation table".to_owned();
             return self.fail(id, reason, listener);
         };
@@ -293,7 +299,7 @@ impl<'a> Drive<'a> {
         let Learner { error, secs, .. } = learner;
         self.combiner.add(learner);
         listener.tell(Happened::Finished {
-            pipeline: id.pipeline(),
+            pipeline,
             error,
             secs,
             n_evaluated: self.counts.n_evaluated,
@@ -304,7 +310,7 @@ impl<'a> Drive<'a> {
 
     fn fail(&mut self, id: PipelineId, reason: String, listener: &mut Listener<'_>) {
         self.counts.n_failed += 1;
-        listener.tell(Happened::Failed { pipeline: id.pipeline(), reason });
+        listener.tell(Happened::Failed { pipeline: self.settings.space.pipeline(id), reason });
     }
 
     /// The next of those to run again that is expected to be worth its time.
@@ -395,6 +401,11 @@ impl<'a> Drive<'a> {
         }
     }
 
+    /// The pipelines that have these numbers.
+    pub(super) fn pipelines_of(&self, ids: &[PipelineId]) -> Vec<Pipeline> {
+        ids.iter().map(|&id| self.settings.space.pipeline(id)).collect()
+    }
+
     fn spent(&self, what: &str) -> f64 {
         self.time_spent.iter().filter(|spent| spent.what == what).map(|spent| spent.secs).sum()
     }
@@ -402,14 +413,14 @@ impl<'a> Drive<'a> {
 
 /// The best learners: first the best of each type of estimator, then others.
 fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
-    let mut kinds: Vec<&'static str> = Vec::new();
+    let mut kinds: Vec<EstimatorKind> = Vec::new();
     let (mut firsts, mut others) = (Vec::new(), Vec::new());
     for learner in library.learners() {
-        let name = kind_of(learner.id);
-        if kinds.contains(&name) {
+        let kind = learner.kind();
+        if kinds.contains(&kind) {
             others.push(learner.id);
         } else {
-            kinds.push(name);
+            kinds.push(kind);
             firsts.push(learner.id);
         }
     }
@@ -417,9 +428,4 @@ fn best_of_each_kind(library: &Library) -> Vec<PipelineId> {
     others.truncate(RERUN - firsts.len());
     firsts.extend(others);
     firsts
-}
-
-/// The pipelines that have these places.
-pub(super) fn pipelines_of(ids: &[PipelineId]) -> Vec<Pipeline> {
-    ids.iter().map(|id| id.pipeline()).collect()
 }

@@ -1,8 +1,9 @@
 //! Running pipelines: the engine, or a script in tests.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, Validation};
+use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, SearchSpace, Validation};
 use pitchpipe_table::Dataset;
 
 /// What pipelines are run by.
@@ -18,13 +19,14 @@ pub(crate) trait Evaluator {
 
 /// The real thing.
 pub(crate) struct Engine<'a> {
+    space: Arc<SearchSpace>,
     dataset: &'a Dataset,
     options: Validation,
 }
 
 impl<'a> Engine<'a> {
-    pub(crate) fn new(dataset: &'a Dataset, options: Validation) -> Self {
-        Self { dataset, options }
+    pub(crate) fn new(space: &Arc<SearchSpace>, dataset: &'a Dataset, options: Validation) -> Self {
+        Self { space: Arc::clone(space), dataset, options }
     }
 }
 
@@ -36,7 +38,7 @@ impl Evaluator for Engine<'_> {
         each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
     ) -> Result<Effort, FitError> {
         self.options.deadline = deadline;
-        let all: Vec<_> = pipelines.iter().map(|id| id.pipeline()).collect();
+        let all: Vec<_> = pipelines.iter().map(|&id| self.space.pipeline(id)).collect();
         self.options.evaluate(self.dataset, &all, |i, outcome| each(pipelines[i], outcome))
     }
 }

@@ -1,9 +1,6 @@
 //! Pipelines in files and events: as their text, by which they are known.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use pitchpipe_learn::{Pipeline, PipelineId};
+use pitchpipe_learn::Pipeline;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
@@ -12,14 +9,7 @@ pub(crate) fn serialize<S: Serializer>(pipeline: &Pipeline, to: S) -> Result<S::
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Pipeline, D::Error> {
-    let text = String::deserialize(from)?;
-    parse(&text).ok_or_else(|| D::Error::custom(format!("there is no pipeline {text:?}")))
-}
-
-pub(crate) fn parse(text: &str) -> Option<Pipeline> {
-    static ALL: LazyLock<HashMap<String, PipelineId>> =
-        LazyLock::new(|| PipelineId::all().map(|id| (id.pipeline().to_string(), id)).collect());
-    ALL.get(text).map(|id| id.pipeline())
+    String::deserialize(from)?.parse().map_err(D::Error::custom)
 }
 
 /// The same for a list of them.

@@ -1,10 +1,12 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
-use pitchpipe_learn::{Evaluation, FitContext, FittedPipeline, PipelineId, Probabilities};
+use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::{
+    Evaluation, FitContext, FittedPipeline, Pipeline, PipelineId, Probabilities,
+};
 use pitchpipe_table::{Dataset, Decision, Labels, Metric};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::families::kind_of;
 use super::report::Candidate;
 use crate::scores::Scores;
 
@@ -39,6 +41,7 @@ impl Rule {
 /// A pipeline that finished, with its models.
 pub(crate) struct Learner {
     pub(crate) id: PipelineId,
+    pub(crate) pipeline: Pipeline,
     /// By the metric asked for.
     pub(crate) error: f64,
     pub(crate) scores: Scores,
@@ -61,6 +64,7 @@ impl Learner {
     /// Takes an evaluation; `None` where the rows of another table could not be predicted.
     pub(crate) fn new(
         id: PipelineId,
+        pipeline: Pipeline,
         evaluation: Evaluation,
         rule: &Rule,
         judging: &Judging<'_>,
@@ -90,6 +94,7 @@ impl Learner {
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
         Some(Self {
             id,
+            pipeline,
             error: scores.error(rule.metric),
             scores,
             probabilities,
@@ -139,10 +144,15 @@ impl Learner {
         self.id.index()
     }
 
+    /// The kind of its estimator.
+    pub(crate) fn kind(&self) -> EstimatorKind {
+        self.pipeline.estimator.kind()
+    }
+
     /// Its line on the leaderboard.
     pub(crate) fn candidate(&self, weight: f64) -> Candidate {
         Candidate {
-            pipeline: self.id.pipeline(),
+            pipeline: self.pipeline.clone(),
             error: self.error,
             scores: self.scores.clone(),
             secs: self.secs,
@@ -216,19 +226,17 @@ impl Library {
             return false;
         }
         learner.n_bytes = bytes_of(&learner.models);
-        let id = learner.id;
+        let (id, kind) = (learner.id, learner.kind());
         self.learners.insert(at, learner);
-        self.drop_one_too_many(id);
+        self.drop_one_too_many(kind);
         self.learners.truncate(self.most);
         self.drop_the_worst();
         self.learners.get(at).is_some_and(|l| l.id == id)
     }
 
-    /// Leaves the best of the type that a new learner is of.
-    fn drop_one_too_many(&mut self, new: PipelineId) {
-        let kind = kind_of(new);
-        let mut of_kind =
-            (0..self.learners.len()).filter(|&i| kind_of(self.learners[i].id) == kind);
+    /// Leaves the best of the kind that a new learner is of.
+    fn drop_one_too_many(&mut self, kind: EstimatorKind) {
+        let mut of_kind = (0..self.learners.len()).filter(|&i| self.learners[i].kind() == kind);
         if let Some(worst) = of_kind.nth(MOST_OF_A_KIND) {
             self.learners.remove(worst);
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pitchpipe_learn::estimate::EstimatorKind;
+
 /// Pull of a type's factor towards that of all types, in runs.
 const PULL: f64 = 3.0;
 
@@ -12,7 +14,7 @@ const FADING: f64 = 0.9;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
     all: Mean,
-    of_kind: BTreeMap<&'static str, Mean>,
+    of_kind: BTreeMap<EstimatorKind, Mean>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +32,7 @@ impl Mean {
 
 impl Pace {
     /// Takes in a ratio of measured to predicted seconds.
-    pub(crate) fn note(&mut self, kind: &'static str, ratio: f64) {
+    pub(crate) fn note(&mut self, kind: EstimatorKind, ratio: f64) {
         if !(ratio.is_finite() && ratio > 0.0) {
             return;
         }
@@ -39,9 +41,9 @@ impl Pace {
     }
 
     /// What to multiply predicted seconds by.
-    pub(crate) fn factor(&self, kind: &'static str) -> f64 {
+    pub(crate) fn factor(&self, kind: EstimatorKind) -> f64 {
         let overall = self.all.sum / (self.all.weight + PULL);
-        let own = self.of_kind.get(kind).copied().unwrap_or_default();
+        let own = self.of_kind.get(&kind).copied().unwrap_or_default();
         ((own.sum + PULL * overall) / (own.weight + PULL)).exp()
     }
 }
@@ -53,10 +55,10 @@ mod tests {
     #[test]
     fn what_is_known_of_one_type_is_guessed_of_others() {
         let mut pace = Pace::default();
-        assert_eq!(pace.factor("knn"), 1.0);
-        (0..20).for_each(|_| pace.note("knn", 4.0));
-        assert!(pace.factor("knn") > 3.0);
-        let other = pace.factor("mlp");
-        assert!(other > 1.5 && other < pace.factor("knn"), "{other}");
+        assert_eq!(pace.factor(EstimatorKind::Knn), 1.0);
+        (0..20).for_each(|_| pace.note(EstimatorKind::Knn, 4.0));
+        assert!(pace.factor(EstimatorKind::Knn) > 3.0);
+        let other = pace.factor(EstimatorKind::Mlp);
+        assert!(other > 1.5 && other < pace.factor(EstimatorKind::Knn), "{other}");
     }
 }

@@ -87,7 +87,7 @@ fn distinct_pipelines(
     space: &Space,
     embedding: &Embedding,
 ) -> (Vec<Option<PipelineId>>, Vec<usize>) {
-    let all = embedding.pipelines.iter().map(|&j| PipelineId::new(j as usize));
+    let all = embedding.pipelines.iter().map(|&j| space.search().id(j as usize));
     let ids: Vec<Option<PipelineId>> = all.collect();
     let columns = distinct_columns(space, &ids);
     (ids, columns)
@@ -134,7 +134,7 @@ fn distinct_columns(space: &Space, ids: &[Option<PipelineId>]) -> Vec<usize> {
 /// KernelOboe: designs on the leading directions of the codes, predictions by the regression on codes.
 fn kernel(setup: &Setup<'_>, missing: AutoMlError) -> Result<Mapped<PaperLoop>, AutoMlError> {
     let Some(model) = setup.surrogate.kernel_oboe() else { return Err(missing) };
-    let all: Vec<Option<PipelineId>> = PipelineId::all().map(Some).collect();
+    let all: Vec<Option<PipelineId>> = setup.surrogate.space().ids().map(Some).collect();
     let columns = distinct_columns(&setup.space, &all);
     let codes: Vec<&[f32]> = columns.iter().filter_map(|&c| model.code(c)).collect();
     let n_atoms = codes.first().map_or(0, |code| code.len());

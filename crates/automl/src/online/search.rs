@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::search_space::estimators;
-use pitchpipe_learn::{FitContext, PipelineId, Validation};
+use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
 use pitchpipe_table::{Dataset, MissingCells, stratified_subsample};
 
 use super::clock::{Clock, WallClock};
@@ -94,7 +94,7 @@ impl<'a> Fit<'a> {
         let (mut policy, kind) = make(Setup {
             method,
             surrogate: &self.surrogate,
-            space: Space::of(self.dataset),
+            space: Space::of(self.space(), self.dataset),
             secs: &secs,
             n_rows: levels[0].n_rows,
             step_bytes: (STEP_SHARE * self.free_memory) as u64,
@@ -123,7 +123,7 @@ impl<'a> Fit<'a> {
             n_used = sample.n_rows();
             let is_small = sample.n_rows() <= confirm::MOST_ROWS;
             drive.settings.confirms = i + 1 == levels.len() && is_small && self.confirms();
-            let mut engine = Engine::new(&sample, self.validation());
+            let mut engine = Engine::new(self.space(), &sample, self.validation());
             let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, listener)?;
             drive.ensemble(listener);
             let is_cut = matches!(ended, Some(StopReason::Cancelled | StopReason::TimeBudget));
@@ -186,8 +186,8 @@ impl<'a> Fit<'a> {
         for round in 1..=n_rounds {
             let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
             let keep_models = drive.keeps_models(round);
-            let mut engine =
-                Engine::new(sample, Validation { seed, keep_models, ..self.validation() });
+            let validation = Validation { seed, keep_models, ..self.validation() };
+            let mut engine = Engine::new(self.space(), sample, validation);
             if !drive.confirm(&mut engine, round, keep_models, judging, listener)? {
                 return Ok(round - 1);
             }
@@ -208,12 +208,18 @@ impl<'a> Fit<'a> {
         all
     }
 
+    /// The pipelines there are to choose from.
+    fn space(&self) -> &Arc<SearchSpace> {
+        self.surrogate.space()
+    }
+
     /// What a forest on plain columns takes on so many rows: neither the fastest nor the slowest of what is
     /// good. Predicted at two sizes, and by a power of the rows between them.
     fn typical_secs(&self) -> impl Fn(usize) -> f64 + use<> {
         let size = DatasetSize::of(self.dataset);
-        let at = estimators().iter().position(|e| e.name() == "random_forest").unwrap_or(0);
-        let forest = PipelineId::oboe_slice(Imputer::Mean).nth(at).map_or(0, PipelineId::index);
+        let plain = self.space().behind(Preparation::of_oboe(Imputer::Mean));
+        let is_forest = |id| self.space().kind(id) == EstimatorKind::RandomForest;
+        let forest = plain.into_iter().find(|&id| is_forest(id)).map_or(0, |id| id.index());
         let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n))[forest];
         let (low, high) = (SMALL_SAMPLE, self.dataset.n_rows().max(2 * SMALL_SAMPLE));
         let (fast, slow) = (predict(low), predict(high));
@@ -238,6 +244,7 @@ impl<'a> Fit<'a> {
     fn settings(&self, kind: ErrorKind) -> Settings {
         let AutoMl { budget, threads, max_evaluations, .. } = *self.automl;
         Settings {
+            space: Arc::clone(self.space()),
             budget,
             feeds_native: kind == ErrorKind::Native,
             max_evaluations,
@@ -332,7 +339,7 @@ impl<'a> Fit<'a> {
             .into_base_learners()
             .into_iter()
             .map(|(learner, weight)| BaseLearner {
-                pipeline: learner.id.pipeline(),
+                pipeline: learner.pipeline,
                 weight,
                 models: learner.models,
             })

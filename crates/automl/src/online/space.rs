@@ -3,9 +3,14 @@
 //! Without missing cells the four imputers coincide, without categories the two encoders, and without a
 //! constant column keeping all columns coincides with dropping constant ones (ALGORITHMS §13).
 
-use pitchpipe_learn::PipelineId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pitchpipe_learn::encode::Encoder;
+use pitchpipe_learn::estimate::{EstimatorKind, EstimatorSpec};
+use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::reduce::Reducer;
-use pitchpipe_learn::search_space::N_PIPELINES;
+use pitchpipe_learn::{PipelineId, Preparation, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_table::{Column, Dataset, UNSEEN_CODE};
@@ -13,6 +18,7 @@ use pitchpipe_table::{Column, Dataset, UNSEEN_CODE};
 /// The distinct computations on a table, each with all pipelines that are it.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
+    search: Arc<SearchSpace>,
     members: Vec<Vec<PipelineId>>,
     /// The distinct computation of each pipeline; `None` where it cannot be run.
     place: Vec<Option<u32>>,
@@ -40,52 +46,73 @@ impl Traits {
         }
     }
 
-    /// The pipeline that stands for this one, `None` where it cannot be run. The last imputer stands for
-    /// all: a model meets missing cells later even where training had none.
-    fn representative(self, id: PipelineId) -> Option<PipelineId> {
-        let [mut imputer, mut encoder, scaler, reducer, estimator] = id.positions();
-        let kind = Reducer::ALL[reducer];
-        if let Reducer::Pca(share) | Reducer::SelectKBest(share) = kind
+    /// The preparation that stands for this one, `None` where it cannot be run. The mean stands for all
+    /// imputers: a model meets missing cells later even where training had none, and the mean of a column is
+    /// never outlandish.
+    fn representative(self, mut preparation: Preparation) -> Option<Preparation> {
+        let reducer = preparation.reducer;
+        if let Reducer::Pca(share) | Reducer::SelectKBest(share) = reducer
             && share.of(self.n_columns) == 0
         {
             return None;
         }
         if !self.has_missing {
-            imputer = MEAN;
+            preparation.imputer = Imputer::Mean;
         }
         if !self.has_categories {
-            encoder = 0;
+            preparation.encoder = Encoder::OneHot;
+            if reducer == Reducer::VarianceThreshold {
+                preparation.reducer = Reducer::None;
+            }
         }
-        let keeps_all = kind == Reducer::VarianceThreshold && !self.has_categories;
-        let reducer = if keeps_all { Reducer::ALL.len() - 1 } else { reducer };
-        PipelineId::from_positions([imputer, encoder, scaler, reducer, estimator])
+        Some(preparation)
     }
 }
 
-/// The imputer that stands for the others: the mean of a column is never outlandish.
-const MEAN: usize = 1;
-
 impl Space {
-    /// The space of a table.
-    pub(crate) fn of(dataset: &Dataset) -> Self {
+    /// The distinct computations of a search space on a table.
+    pub(crate) fn of(search: &Arc<SearchSpace>, dataset: &Dataset) -> Self {
         let traits = Traits::of(dataset);
-        let mut place = vec![None; N_PIPELINES];
+        let standing: Vec<Option<Preparation>> =
+            search.preparations().iter().map(|&p| traits.representative(p)).collect();
+        let mut place = vec![None; search.n_pipelines()];
         let mut members: Vec<Vec<PipelineId>> = Vec::new();
+        let mut known: HashMap<(Preparation, usize), u32> = HashMap::new();
         // Representatives first, so that each is the first of its members and they come in order.
-        for id in PipelineId::all().filter(|&id| traits.representative(id) == Some(id)) {
-            place[id.index()] = Some(members.len() as u32);
-            members.push(vec![id]);
+        let stands_for_itself = |&id: &PipelineId| {
+            standing[search.preparation_index(id)] == Some(search.preparation(id))
+        };
+        let (first, others): (Vec<_>, Vec<_>) = search.ids().partition(stands_for_itself);
+        for id in first.into_iter().chain(others) {
+            let Some(preparation) = standing[search.preparation_index(id)] else { continue };
+            let at = *known.entry((preparation, search.estimator_index(id))).or_insert_with(|| {
+                members.push(Vec::new());
+                members.len() as u32 - 1
+            });
+            place[id.index()] = Some(at);
+            members[at as usize].push(id);
         }
-        for id in PipelineId::all() {
-            let Some(first) = traits.representative(id).filter(|&first| first != id) else {
-                continue;
-            };
-            place[id.index()] = place[first.index()];
-            if let Some(at) = place[id.index()] {
-                members[at as usize].push(id);
-            }
-        }
-        Self { members, place }
+        Self { search: Arc::clone(search), members, place }
+    }
+
+    /// The search space that it is of.
+    pub(crate) fn search(&self) -> &Arc<SearchSpace> {
+        &self.search
+    }
+
+    /// The estimator of a computation.
+    pub(crate) fn estimator(&self, at: usize) -> &EstimatorSpec {
+        self.search.estimator(self.id(at))
+    }
+
+    /// Its kind.
+    pub(crate) fn kind(&self, at: usize) -> EstimatorKind {
+        self.estimator(at).kind()
+    }
+
+    /// The preparation of a computation.
+    pub(crate) fn preparation_index(&self, at: usize) -> usize {
+        self.search.preparation_index(self.id(at))
     }
 
     /// How many distinct computations there are.
@@ -150,23 +177,25 @@ mod tests {
     #[test]
     fn numbers_without_gaps_make_one_eighth_of_the_space() {
         // 2 scalers, 7 distinct reducers, 183 estimators.
-        assert_eq!(Space::of(&table(numeric(8))).len(), 2 * 7 * 183);
+        assert_eq!(Space::of(&SearchSpace::paper(), &table(numeric(8))).len(), 2 * 7 * 183);
     }
 
     #[test]
     fn all_pipelines_differ_on_a_table_that_has_everything() {
         let mut columns = numeric(8);
         columns.push(Column::categorical(vec![0, 1, 1, 0, MISSING_CODE, 1], 2));
-        assert_eq!(Space::of(&table(columns)).len(), N_PIPELINES);
+        assert_eq!(Space::of(&SearchSpace::paper(), &table(columns)).len(), 23_424);
     }
 
     #[test]
     fn a_quarter_of_three_columns_is_none() {
-        let space = Space::of(&table(numeric(3)));
-        let quarter = PipelineId::from_positions([1, 0, 0, 0, 0]).unwrap();
+        let search = SearchSpace::paper();
+        let space = Space::of(&search, &table(numeric(3)));
+        let id = |text: &str| search.find(&text.parse().unwrap()).unwrap();
+        let quarter = id("impute(mean) > one_hot > standardise > pca(25%) > gaussian_nb");
         assert_eq!(space.place(quarter), None);
-        let half = PipelineId::from_positions([0, 1, 0, 1, 0]).unwrap();
+        let half = id("impute(constant) > codes > standardise > pca(50%) > gaussian_nb");
         let first = space.id(space.place(half).unwrap());
-        assert_eq!(first, PipelineId::from_positions([MEAN, 0, 0, 1, 0]).unwrap());
+        assert_eq!(first, id("impute(mean) > one_hot > standardise > pca(50%) > gaussian_nb"));
     }
 }

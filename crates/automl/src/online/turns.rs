@@ -21,16 +21,16 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Turns of actions whose types have these names.
-    pub(crate) fn new(names: impl Iterator<Item = &'static str>) -> Self {
-        let mut all: Vec<&'static str> = Vec::new();
-        let number = |name| {
-            all.iter().position(|n| *n == name).unwrap_or_else(|| {
-                all.push(name);
+    /// Turns of actions of these kinds.
+    pub(crate) fn new<K: PartialEq>(kinds: impl Iterator<Item = K>) -> Self {
+        let mut all: Vec<K> = Vec::new();
+        let number = |kind| {
+            all.iter().position(|k| *k == kind).unwrap_or_else(|| {
+                all.push(kind);
                 all.len() - 1
             })
         };
-        let kinds: Vec<usize> = names.map(number).collect();
+        let kinds: Vec<usize> = kinds.map(number).collect();
         Self { kinds, spent_secs: vec![0.0; all.len()], in_turn_secs: 0.0, free_secs: 0.0 }
     }
 

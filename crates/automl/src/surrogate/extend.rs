@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use ndarray::{Array1, Array2, Axis};
-use pitchpipe_learn::search_space::{N_PIPELINES, PipelineId};
+use pitchpipe_learn::PipelineId;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
@@ -134,7 +134,7 @@ impl Surrogate {
         let content = row.content.clone();
         self.facts.datasets.push(TrainedDataset { name, content, is_published: false, n_entries });
         self.facts.n_entries += n_entries;
-        let all = self.facts.datasets.len() * N_PIPELINES;
+        let all = self.facts.datasets.len() * self.space.n_pipelines();
         self.facts.missing_ratio = 1.0 - self.facts.n_entries as f64 / all as f64;
         Ok(())
     }

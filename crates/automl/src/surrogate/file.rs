@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ndarray::ArrayView2;
-use pitchpipe_learn::search_space::{N_PIPELINES, PipelineId};
+use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, Scale};
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
@@ -227,16 +227,17 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
         let found = contents.facts.search_space;
         return Err(SurrogateFileError::SearchSpace { found, wanted });
     }
+    let space = SearchSpace::paper();
     let mut unpacker = Unpacker::new(contents.matrices, numbers);
     let mut priors = [None, None];
     for (slot, scale) in priors.iter_mut().zip(contents.priors) {
         if let Some(scale) = scale {
-            *slot = Some(Arc::new(unpack_prior(&mut unpacker, scale)?));
+            *slot = Some(Arc::new(unpack_prior(&space, &mut unpacker, scale)?));
         }
     }
     let [native, decided] = priors;
     let mut embedding = |head: Option<EmbeddingHead>| {
-        head.map(|head| unpack_embedding(&mut unpacker, head)).transpose()
+        head.map(|head| unpack_embedding(&space, &mut unpacker, head)).transpose()
     };
     let (oboe, tensor_oboe) = (embedding(contents.oboe)?, embedding(contents.tensor_oboe)?);
     let kernel_oboe = match contents.kernel {
@@ -252,15 +253,15 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
                 codes: codes.into_iter().collect(),
                 row_means,
             })?;
-            check_count("codes", model.n_pipelines())?;
+            check_count(&space, "codes", model.n_pipelines())?;
             Some(model)
         }
     };
     let coefficients = unpacker.next()?.reversed_axes();
     let polynomials = RuntimeModel::from_parts(contents.runtimes, coefficients.view())?;
     let model = ScaledModel { polynomials, slopes: unpacker.next_list()? };
-    let correction = unpack_prior(&mut unpacker, Scale::Plain)?;
-    let runtimes = Runtimes::from_parts(model, Arc::new(correction))?;
+    let correction = unpack_prior(&space, &mut unpacker, Scale::Plain)?;
+    let runtimes = Runtimes::from_parts(&space, model, Arc::new(correction))?;
     let n_datasets = contents.facts.datasets.len();
     let mut datasets = [None, None, None, None];
     for (slot, is_there) in datasets.iter_mut().zip(contents.datasets) {
@@ -286,10 +287,11 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
     if !unpacker.is_done() {
         return Err(damaged("it goes on after its end"));
     }
-    let best = PipelineId::new(contents.best_on_average as usize);
+    let best = space.id(contents.best_on_average as usize);
     let best_on_average = best.ok_or_else(|| damaged("its best pipeline does not exist"))?;
     let facts = contents.facts;
     Ok(Surrogate {
+        space,
         facts,
         native,
         decided,
@@ -316,15 +318,20 @@ fn pack_prior(packer: &mut Packer, prior: &Prior, step: f32) {
     packer.add(prior.factor().view(), Form::Steps, step);
 }
 
-fn unpack_prior(unpacker: &mut Unpacker, scale: Scale) -> Result<Prior, SurrogateFileError> {
+fn unpack_prior(
+    space: &SearchSpace,
+    unpacker: &mut Unpacker,
+    scale: Scale,
+) -> Result<Prior, SurrogateFileError> {
     let mean: Vec<f64> = unpacker.next_list()?.into_iter().map(f64::from).collect();
-    check_count("a prior", mean.len())?;
+    check_count(space, "a prior", mean.len())?;
     let noise = unpacker.next_list()?.into_iter().map(|d| f64::from(d).powi(2)).collect();
     let factor = unpacker.next()?;
     Ok(Prior::from_parts(scale, mean, factor.view(), noise)?)
 }
 
 fn unpack_embedding(
+    space: &SearchSpace,
     unpacker: &mut Unpacker,
     head: EmbeddingHead,
 ) -> Result<Embedding, SurrogateFileError> {
@@ -334,15 +341,16 @@ fn unpack_embedding(
     if y.ncols() != pipelines.len() || !(1..=y.nrows()).contains(&initial_rank) {
         return Err(damaged("an embedding has the wrong size"));
     }
-    if pipelines.iter().any(|&j| j as usize >= N_PIPELINES) {
+    if pipelines.iter().any(|&j| space.id(j as usize).is_none()) {
         return Err(damaged("an embedding speaks of a pipeline that does not exist"));
     }
     Ok(Embedding { pipelines, y, initial_rank })
 }
 
-fn check_count(what: &str, found: usize) -> Result<(), SurrogateFileError> {
-    if found == N_PIPELINES {
+fn check_count(space: &SearchSpace, what: &str, found: usize) -> Result<(), SurrogateFileError> {
+    let wanted = space.n_pipelines();
+    if found == wanted {
         return Ok(());
     }
-    Err(damaged(&format!("{what} of {found} pipelines instead of {N_PIPELINES}")))
+    Err(damaged(&format!("{what} of {found} pipelines instead of {wanted}")))
 }

@@ -14,7 +14,8 @@ mod size;
 use std::sync::{Arc, LazyLock};
 
 use ndarray::Array2;
-pub use pitchpipe_learn::search_space::PipelineId;
+pub use pitchpipe_learn::PipelineId;
+use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::KernelModel;
 
@@ -55,6 +56,7 @@ pub struct Embedding {
 /// Everything learned from the training datasets.
 #[derive(Clone, Debug)]
 pub struct Surrogate {
+    pub(crate) space: Arc<SearchSpace>,
     pub(crate) facts: TrainingFacts,
     pub(crate) native: Option<Arc<Prior>>,
     pub(crate) decided: Option<Arc<Prior>>,
@@ -70,6 +72,11 @@ impl Surrogate {
     /// The surrogate inside the program, decoded when first asked for.
     pub fn embedded() -> Arc<Self> {
         Arc::clone(&EMBEDDED)
+    }
+
+    /// The pipelines it speaks of: its columns are their numbers.
+    pub fn space(&self) -> &Arc<SearchSpace> {
+        &self.space
     }
 
     /// What it was trained on, and how well it does.

@@ -10,7 +10,10 @@
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis};
-use pitchpipe_learn::search_space::{AXES, N_ESTIMATORS, N_PIPELINES, PipelineId, estimators};
+use pitchpipe_learn::SearchSpace;
+use pitchpipe_learn::encode::Encoder;
+use pitchpipe_learn::reduce::Reducer;
+use pitchpipe_learn::scale::Scaler;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::runtime::{RuntimeCorrection, RuntimeForm, RuntimeModel};
@@ -21,11 +24,8 @@ use super::DatasetSize;
 /// beyond two minutes an order is still wanted, if not an exact time.
 pub(super) const BOUNDS_SECS: (f64, f64) = (2e-4, 1e5);
 
-/// The encoders, in the order of their axis.
-const N_ENCODERS: usize = AXES[1];
-
-/// Pipelines that differ by their encoder alone are one column.
-const N_COLUMNS: usize = N_PIPELINES / N_ENCODERS;
+/// How many encoders there are; pipelines that differ by their encoder alone are one column.
+const N_ENCODERS: usize = Encoder::ALL.len();
 
 /// Runs that a pipeline's own polynomial is held back by, and the factor of its reducer.
 const PULL: f64 = 4.0;
@@ -34,6 +34,7 @@ const FACTOR_PULL: f64 = 5.0;
 /// Predicted runtimes of all pipelines, each as if it ran alone.
 #[derive(Clone, Debug)]
 pub struct Runtimes {
+    space: Arc<SearchSpace>,
     pub(super) model: ScaledModel,
     pub(super) correction: RuntimeCorrection,
 }
@@ -49,39 +50,46 @@ pub(super) struct ScaledModel {
 
 impl Runtimes {
     /// Learns from recorded seconds, datasets x pipelines, of which those not above zero were not recorded.
-    pub fn fit(sizes: &[DatasetSize], secs: ArrayView2<f32>) -> Result<Self, SurrogateError> {
-        let model = fit_model(sizes, secs)?;
-        let residuals = residuals(&model, sizes, secs)?;
+    pub fn fit(
+        space: &Arc<SearchSpace>,
+        sizes: &[DatasetSize],
+        secs: ArrayView2<f32>,
+    ) -> Result<Self, SurrogateError> {
+        let model = fit_model(space, sizes, secs)?;
+        let residuals = residuals(space, &model, sizes, secs)?;
         let (low, high) = BOUNDS_SECS;
         let correction = RuntimeCorrection::of_residuals(residuals.view())?.bounded(low, high);
-        Ok(Self { model, correction })
+        Ok(Self { space: Arc::clone(space), model, correction })
     }
 
     pub(super) fn from_parts(
+        space: &Arc<SearchSpace>,
         model: ScaledModel,
         correction: Arc<Prior>,
     ) -> Result<Self, SurrogateError> {
-        let (_, n_groups) = factor_of(&[]);
-        for (wanted, got) in
-            [(N_COLUMNS, model.polynomials.n_pipelines()), (n_groups + 1, model.slopes.len())]
-        {
+        let (_, n_groups) = factor_of(space, &[]);
+        for (wanted, got) in [
+            (space.n_pipelines() / N_ENCODERS, model.polynomials.n_pipelines()),
+            (n_groups + 1, model.slopes.len()),
+        ] {
             if got != wanted {
                 return Err(SurrogateError::Size { what: "runtimes", wanted, got });
             }
         }
         let got = correction.n_pipelines();
-        if got != N_PIPELINES {
+        let wanted = space.n_pipelines();
+        if got != wanted {
             let what = "correction of runtimes";
-            return Err(SurrogateError::Size { what, wanted: N_PIPELINES, got });
+            return Err(SurrogateError::Size { what, wanted, got });
         }
         let (low, high) = BOUNDS_SECS;
         let correction = RuntimeCorrection::of_prior(correction).bounded(low, high);
-        Ok(Self { model, correction })
+        Ok(Self { space: Arc::clone(space), model, correction })
     }
 
     /// Seconds that each pipeline is expected to take, cross-validated alone on a dataset of this size.
     pub fn predict_secs(&self, size: &DatasetSize) -> Vec<f64> {
-        predict(&self.model, size).expect("sizes are at least 1")
+        predict(&self.space, &self.model, size).expect("sizes are at least 1")
     }
 
     /// How predictions are corrected as runs come in.
@@ -93,18 +101,19 @@ impl Runtimes {
 /// Percentages of runtimes within a factor of 2 and 4 over datasets that were left out, `n_folds` times a
 /// share of them; by type of estimator, after all of them together.
 pub(crate) fn cross_validate(
+    space: &SearchSpace,
     sizes: &[DatasetSize],
     secs: ArrayView2<f32>,
     n_folds: usize,
 ) -> Result<Vec<(f64, f64, usize)>, SurrogateError> {
-    let (kinds, n_kinds) = kinds();
+    let (kinds, n_kinds) = kinds(space);
     let mut counts = vec![(0usize, 0usize, 0usize); n_kinds + 1];
     for fold in 0..n_folds {
         let train: Vec<usize> = (0..sizes.len()).filter(|i| i % n_folds != fold).collect();
         let train_sizes: Vec<DatasetSize> = train.iter().map(|&i| sizes[i]).collect();
-        let model = fit_model(&train_sizes, secs.select(Axis(0), &train).view())?;
+        let model = fit_model(space, &train_sizes, secs.select(Axis(0), &train).view())?;
         for test in (fold..sizes.len()).step_by(n_folds) {
-            for (j, predicted) in predict(&model, &sizes[test])?.into_iter().enumerate() {
+            for (j, predicted) in predict(space, &model, &sizes[test])?.into_iter().enumerate() {
                 let taken = f64::from(secs[(test, j)]);
                 if taken <= 0.0 {
                     continue;
@@ -123,52 +132,61 @@ pub(crate) fn cross_validate(
 }
 
 /// The pipelines that have an encoder, by flat index.
-fn with_encoder(encoder: usize) -> Vec<usize> {
-    PipelineId::all().filter(|id| id.positions()[1] == encoder).map(PipelineId::index).collect()
+fn with_encoder(space: &SearchSpace, encoder: usize) -> Vec<usize> {
+    let has = |id: &_| space.preparation(*id).encoder == Encoder::ALL[encoder];
+    space.ids().filter(has).map(|id| id.index()).collect()
 }
 
-/// The type of each pipeline's estimator, as a number, and how many there are.
-fn kinds() -> (Vec<usize>, usize) {
-    let mut of_estimator = Vec::new();
-    for (at, estimator) in estimators().iter().enumerate() {
-        let last = of_estimator.last().copied().unwrap_or(0);
-        let new = at > 0 && estimators()[at - 1].name() != estimator.name();
-        of_estimator.push(last + usize::from(new));
-    }
-    let n_kinds = of_estimator.last().map_or(0, |last| last + 1);
-    ((0..N_PIPELINES).map(|j| of_estimator[j % N_ESTIMATORS]).collect(), n_kinds)
+/// The kind of each pipeline's estimator, as a number, and how many there are.
+fn kinds(space: &SearchSpace) -> (Vec<usize>, usize) {
+    let kinds = space.kinds();
+    let of_estimator: Vec<usize> = space
+        .estimators()
+        .iter()
+        .filter_map(|e| kinds.iter().position(|k| *k == e.kind()))
+        .collect();
+    (space.ids().map(|id| of_estimator[space.estimator_index(id)]).collect(), kinds.len())
 }
 
 /// Seconds of each dataset under each encoder, one after the other, by column.
-fn by_encoder(secs: ArrayView2<f32>) -> Array2<f32> {
+fn by_encoder(space: &SearchSpace, secs: ArrayView2<f32>) -> Array2<f32> {
     let m = secs.nrows();
-    let pipelines: Vec<Vec<usize>> = (0..N_ENCODERS).map(with_encoder).collect();
-    Array2::from_shape_fn((N_ENCODERS * m, N_COLUMNS), |(row, column)| {
+    let pipelines: Vec<Vec<usize>> =
+        (0..N_ENCODERS).map(|encoder| with_encoder(space, encoder)).collect();
+    Array2::from_shape_fn((N_ENCODERS * m, pipelines[0].len()), |(row, column)| {
         secs[(row % m, pipelines[row / m][column])]
     })
 }
 
 /// Which factor a column has: one for each type of estimator behind each reducer and standardizer.
-fn factor_of(columns: &[usize]) -> (Vec<usize>, usize) {
-    let (kinds, n_kinds) = kinds();
+fn factor_of(space: &SearchSpace, columns: &[usize]) -> (Vec<usize>, usize) {
+    let (kinds, n_kinds) = kinds(space);
     let group = |&j: &usize| {
-        let [_, _, standardizer, reducer, _] = PipelineId::new(j).expect("a pipeline").positions();
-        (standardizer * AXES[3] + reducer) * n_kinds + kinds[j]
+        let preparation = space.preparation((j as u32).into());
+        let scaler = Scaler::ALL.iter().position(|&s| s == preparation.scaler);
+        let reducer = Reducer::ALL.iter().position(|&r| r == preparation.reducer);
+        let (scaler, reducer) = (scaler.unwrap_or(0), reducer.unwrap_or(0));
+        (scaler * Reducer::ALL.len() + reducer) * n_kinds + kinds[j]
     };
-    (columns.iter().map(group).collect(), AXES[2] * AXES[3] * n_kinds)
+    (columns.iter().map(group).collect(), Scaler::ALL.len() * Reducer::ALL.len() * n_kinds)
 }
 
-fn fit_model(sizes: &[DatasetSize], secs: ArrayView2<f32>) -> Result<ScaledModel, SurrogateError> {
-    let columns = with_encoder(0);
-    let families: Vec<usize> = columns.iter().map(|j| j % N_ESTIMATORS).collect();
-    let (groups, n_groups) = factor_of(&columns);
+fn fit_model(
+    space: &SearchSpace,
+    sizes: &[DatasetSize],
+    secs: ArrayView2<f32>,
+) -> Result<ScaledModel, SurrogateError> {
+    let columns = with_encoder(space, 0);
+    let families: Vec<usize> =
+        columns.iter().map(|&j| space.estimator_index((j as u32).into())).collect();
+    let (groups, n_groups) = factor_of(space, &columns);
     let rows: Vec<_> = (0..N_ENCODERS)
         .flat_map(|encoder| sizes.iter().map(move |s| s.for_encoder(encoder)))
         .collect();
     let known: Vec<f64> = sizes.iter().filter_map(DatasetSize::log_scale).collect();
     let usual = known.iter().sum::<f64>() / known.len().max(1) as f64;
     let scales: Vec<f64> = sizes.iter().map(|s| s.log_scale().unwrap_or(usual) - usual).collect();
-    let mut secs = by_encoder(secs);
+    let mut secs = by_encoder(space, secs);
     // What each reducer saves, and what large columns cost, seen from the estimators' own polynomials.
     let form = RuntimeForm::LogLog;
     let plain = RuntimeModel::fit_pulled(form, &rows, secs.view(), &families, 1e9)?
@@ -229,16 +247,20 @@ impl FactorSums {
     }
 }
 
-fn predict(model: &ScaledModel, size: &DatasetSize) -> Result<Vec<f64>, SurrogateError> {
-    let mut secs = vec![0.0; N_PIPELINES];
-    let (groups, _) = factor_of(&with_encoder(0));
+fn predict(
+    space: &SearchSpace,
+    model: &ScaledModel,
+    size: &DatasetSize,
+) -> Result<Vec<f64>, SurrogateError> {
+    let mut secs = vec![0.0; space.n_pipelines()];
+    let (groups, _) = factor_of(space, &with_encoder(space, 0));
     let usual = f64::from(model.slopes[0]);
     let scale = size.log_scale().unwrap_or(usual) - usual;
     let bend: Vec<f64> =
         model.slopes[1..].iter().map(|&slope| (f64::from(slope) * scale).exp()).collect();
     for encoder in 0..N_ENCODERS {
         let predicted = model.polynomials.predict_secs(&size.for_encoder(encoder))?;
-        for (column, j) in with_encoder(encoder).into_iter().enumerate() {
+        for (column, j) in with_encoder(space, encoder).into_iter().enumerate() {
             let bent = predicted[column] * bend[groups[column]];
             secs[j] = bent.clamp(BOUNDS_SECS.0, BOUNDS_SECS.1);
         }
@@ -249,20 +271,21 @@ fn predict(model: &ScaledModel, size: &DatasetSize) -> Result<Vec<f64>, Surrogat
 /// Log ratios of recorded to predicted seconds; where nothing was recorded, the mean over the dataset's
 /// pipelines of the same type, or else over all of them.
 fn residuals(
+    space: &SearchSpace,
     model: &ScaledModel,
     sizes: &[DatasetSize],
     secs: ArrayView2<f32>,
 ) -> Result<Array2<f32>, SurrogateError> {
-    let (kinds, n_kinds) = kinds();
+    let (kinds, n_kinds) = kinds(space);
     let mut all = Array2::<f32>::zeros(secs.raw_dim());
     for (i, size) in sizes.iter().enumerate() {
-        let predicted = predict(model, size)?;
+        let predicted = predict(space, model, size)?;
         let mut sums = vec![(0.0, 0.0); n_kinds + 1];
         let residual = |j: usize| {
             let taken = f64::from(secs[(i, j)]);
             (taken > 0.0).then(|| (taken / predicted[j]).ln())
         };
-        for j in 0..N_PIPELINES {
+        for j in 0..space.n_pipelines() {
             if let Some(r) = residual(j) {
                 for at in [kinds[j], n_kinds] {
                     sums[at].0 += r;
@@ -274,7 +297,7 @@ fn residuals(
             let (sum, n) = if sums[at].1 > 0.0 { sums[at] } else { sums[n_kinds] };
             if n > 0.0 { sum / n } else { 0.0 }
         };
-        for j in 0..N_PIPELINES {
+        for j in 0..space.n_pipelines() {
             all[(i, j)] = residual(j).unwrap_or_else(|| mean(kinds[j])) as f32;
         }
     }

@@ -1,11 +1,12 @@
 //! The file of a surrogate, whole and damaged.
 
 use ndarray::Array2;
-use pitchpipe_learn::search_space::N_PIPELINES;
 use pitchpipe_surrogate::bayes::{Prior, PriorSettings, Scale};
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
 
 use super::*;
+
+const N_PIPELINES: usize = 23_424;
 
 /// Numbers that vary by both of their coordinates.
 fn wave(i: usize, j: usize) -> f32 {
@@ -39,6 +40,7 @@ fn example() -> Surrogate {
         pipelines,
         initial_rank: 2,
     };
+    let space = SearchSpace::paper();
     Surrogate {
         facts: TrainingFacts {
             search_space: crate::offline::search_space_key(),
@@ -49,9 +51,10 @@ fn example() -> Surrogate {
         oboe: Some(embedding((0..183).collect())),
         tensor_oboe: Some(embedding((0..N_PIPELINES as u32).collect())),
         kernel_oboe: Some(KernelModel::try_from(kernel).unwrap()),
-        runtimes: Runtimes::fit(&sizes, secs.view()).unwrap(),
-        best_on_average: PipelineId::new(21_669).unwrap(),
+        runtimes: Runtimes::fit(&space, &sizes, secs.view()).unwrap(),
+        best_on_average: 21_669.into(),
         embeddings: DatasetEmbeddings::default(),
+        space,
     }
 }
 
@@ -207,7 +210,7 @@ fn a_row_taken_in_moves_the_prior_as_training_with_it_would() {
 #[test]
 fn a_column_estimated_anew_comes_out_as_it_was_trained() {
     let (mut surrogate, errors) = extensible();
-    let pipeline = PipelineId::new(4321).unwrap();
+    let pipeline = PipelineId::from(4321);
     let before = surrogate.prior(ErrorKind::Native).unwrap();
     let observed: Vec<(usize, f64)> = (0..5).map(|i| (i, f64::from(errors[(i, 4321)]))).collect();
     let column = PipelineColumn { pipeline, native: observed.clone(), decided: observed };

@@ -187,8 +187,6 @@ fn in_words(pipelines: &[Pipeline]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pitchpipe_learn::PipelineId;
-
     use super::*;
 
     #[test]
@@ -196,7 +194,8 @@ mod tests {
         let mut state = State::default();
         assert_eq!(state.facts(), "0 pipelines");
         let mut note = |what| state.note(&Event { elapsed_secs: 1.0, what });
-        let pipeline = PipelineId::new(0).expect("there is a first").pipeline();
+        let space = pitchpipe_learn::SearchSpace::paper();
+        let pipeline = space.pipeline(0.into());
         note(Happened::Level { n_rows: 1000, of: 50_000 });
         note(Happened::Started { pipelines: vec![pipeline.clone(); 16] });
         note(Happened::Finished {

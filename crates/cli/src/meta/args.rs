@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
 use pitchpipe_automl::offline::train::Method;
+use pitchpipe_automl::offline::{Preparation, SearchSpace};
 
 use crate::values::duration;
 
@@ -84,7 +85,7 @@ pub(crate) struct CollectArgs {
 
     /// Only these preparations, as positions of imputer.encoder.standardizer.reducer, e.g. 1.0.0.7
     #[arg(long, value_name = "PREFIXES", value_delimiter = ',', value_parser = prefix)]
-    pub(crate) prefixes: Vec<[usize; 4]>,
+    pub(crate) prefixes: Vec<Preparation>,
 
     /// Exit with 0 even if some tables could not be read
     #[arg(long)]
@@ -244,13 +245,19 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-fn prefix(text: &str) -> Result<[usize; 4], String> {
-    const SIZES: [usize; 4] = [4, 2, 2, 8];
-    let parts: Result<Vec<usize>, _> = text.split('.').map(str::parse).collect();
-    match parts.ok().and_then(|p| <[usize; 4]>::try_from(p).ok()) {
-        Some(prefix) if prefix.iter().zip(SIZES).all(|(&p, size)| p < size) => Ok(prefix),
-        _ => Err("expected four positions such as 1.0.0.7, below 4, 2, 2 and 8".to_owned()),
-    }
+fn prefix(text: &str) -> Result<Preparation, String> {
+    let paper = SearchSpace::paper();
+    let parts: Vec<usize> = text.split('.').map_while(|part| part.parse().ok()).collect();
+    let found = paper.paper_block().and_then(|(block, _)| {
+        let &[imputer, encoder, scaler, reducer] = parts.as_slice() else { return None };
+        Some(Preparation {
+            imputer: *block.imputers.get(imputer)?,
+            encoder: *block.encoders.get(encoder)?,
+            scaler: *block.scalers.get(scaler)?,
+            reducer: *block.reducers.get(reducer)?,
+        })
+    });
+    found.ok_or_else(|| "expected four positions such as 1.0.0.7, below 4, 2, 2 and 8".to_owned())
 }
 
 #[cfg(test)]
@@ -259,7 +266,8 @@ mod tests {
 
     #[test]
     fn prefixes_are_four_positions() {
-        assert_eq!(prefix("1.0.0.7"), Ok([1, 0, 0, 7]));
+        let text = prefix("1.0.0.7").map(|preparation| preparation.to_string());
+        assert_eq!(text.as_deref(), Ok("impute(mean) > one_hot > standardise > all_features"));
         assert!(prefix("4.0.0.7").is_err() && prefix("1.0.0").is_err() && prefix("x").is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pitchpipe_automl::offline::{
-    Collection, Event, Scope, Store, Summary, corpus, estimator_types,
+    Collection, EstimatorKind, Event, Scope, SearchSpace, Store, Summary, corpus,
 };
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -50,19 +50,22 @@ fn stopped(summary: &Summary, args: &CollectArgs) -> Failure {
 }
 
 fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
-    let known = estimator_types();
-    if let Some(unknown) = args.estimators.iter().find(|t| !known.contains(&t.as_str())) {
-        let message = format!("there is no estimator type {unknown:?}");
-        return Err(Failure::with_help(message, format!("the types are {}", known.join(", "))));
-    }
+    let kind = |text: &String| {
+        text.parse().map_err(|_| {
+            let known = EstimatorKind::ALL.map(EstimatorKind::name).join(", ");
+            let message = format!("there is no estimator type {text:?}");
+            Failure::with_help(message, format!("the types are {known}"))
+        })
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Collection {
+        space: SearchSpace::all(),
         scope: Scope {
             fraction: args.fraction,
             seed: args.seed,
             slice: !args.no_slice,
-            estimator_types: args.estimators.clone(),
-            prefixes: args.prefixes.clone(),
+            kinds: args.estimators.iter().map(kind).collect::<Result<_, _>>()?,
+            preparations: args.prefixes.clone(),
         },
         n_folds: args.folds.into(),
         time_cap: args.time_cap,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pitchpipe_automl::offline::Store;
 use pitchpipe_automl::offline::train::{Stack, StackRow};
-use pitchpipe_automl::surrogate::{DatasetRow, ExtendError, PipelineColumn, PipelineId, Surrogate};
+use pitchpipe_automl::surrogate::{DatasetRow, ExtendError, PipelineColumn, Surrogate};
 use serde_json::json;
 
 use super::args::ExtendArgs;
@@ -64,10 +64,11 @@ fn add_rows(surrogate: &mut Surrogate, stack: &Stack) -> Result<Vec<String>, Fai
 
 fn set_column(surrogate: &mut Surrogate, stack: &Stack, number: u32) -> Result<String, Failure> {
     let unknown = || {
-        let help = "pipelines are numbered from 0 to 23423".to_owned();
+        let last = surrogate.space().n_pipelines() - 1;
+        let help = format!("pipelines are numbered from 0 to {last}");
         Failure::with_help(format!("there is no pipeline {number}"), help)
     };
-    let pipeline = PipelineId::new(number as usize).ok_or_else(unknown)?;
+    let pipeline = surrogate.space().id(number as usize).ok_or_else(unknown)?;
     let (mut native, mut decided) = (Vec::new(), Vec::new());
     for (at, dataset) in surrogate.facts().datasets.iter().enumerate() {
         let row = stack.rows.iter().find(|r| r.name == dataset.name);

@@ -1,6 +1,5 @@
 //! `pitchpipe meta info`.
 
-use pitchpipe_automl::offline::published::N_PIPELINES;
 use pitchpipe_automl::offline::{Status, Store};
 use pitchpipe_automl::surrogate::Surrogate;
 use serde_json::json;
@@ -89,7 +88,7 @@ fn text(store: &Store, rows: &[Row], damaged: &[String]) -> String {
     }
     let total = |of: fn(&Row) -> f64| rows.iter().map(of).sum::<f64>();
     let mut text = aligned(&lines, "", &[1, 2, 3, 4, 5, 6]);
-    let planned = (rows.len() * N_PIPELINES).max(1) as f64;
+    let planned = (rows.len() * store.space().n_pipelines()).max(1) as f64;
     text += &format!(
         "\n{}, {} entries finished ({:.2} % of all pipelines), {:.0} CPU s ({:.0} s if each had run alone)\n",
         counted(rows.len(), "dataset"),

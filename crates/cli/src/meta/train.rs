@@ -96,7 +96,7 @@ pub(super) fn summary(surrogate: &Surrogate) -> String {
         }
     }
     let best = surrogate.best_on_average();
-    text += &format!("best on average: {} (pipeline {best})\n\n", best.pipeline());
+    text += &format!("best on average: {} (pipeline {best})\n\n", surrogate.space().pipeline(best));
     text += &accuracy(facts);
     text
 }

@@ -18,6 +18,8 @@ pub struct AdaBoost {
     pub learning_rate: f64,
 }
 
+settings!(AdaBoost { n_estimators, learning_rate });
+
 impl Default for AdaBoost {
     fn default() -> Self {
         Self { n_estimators: 50, learning_rate: 1.0 }

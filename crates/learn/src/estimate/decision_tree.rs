@@ -13,6 +13,8 @@ pub struct DecisionTree {
     pub min_samples_split: MinSamplesSplit,
 }
 
+settings!(DecisionTree { min_samples_split });
+
 const RECIPE: Recipe = Recipe {
     name: DecisionTree::NAME,
     n_trees: 1,

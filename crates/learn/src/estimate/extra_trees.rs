@@ -15,6 +15,8 @@ pub struct ExtraTrees {
     pub criterion: Criterion,
 }
 
+settings!(ExtraTrees { min_samples_split, criterion });
+
 impl ExtraTrees {
     fn recipe(&self) -> Recipe {
         Recipe {

@@ -15,6 +15,8 @@ const VAR_SMOOTHING: f64 = 1e-9;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GaussianNb {}
 
+settings!(GaussianNb {});
+
 /// Only [`GaussianNb::fit`] makes one, so it can always predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedGaussianNb {

@@ -21,6 +21,8 @@ pub struct GradientBoosting {
     pub max_features: MaxFeatures,
 }
 
+settings!(GradientBoosting { learning_rate, max_depth, max_features });
+
 impl Default for GradientBoosting {
     fn default() -> Self {
         Self { learning_rate: 0.1, max_depth: 3, max_features: MaxFeatures::All }

@@ -25,6 +25,8 @@ pub enum Minkowski {
     Euclidean,
 }
 
+words!(Minkowski { Manhattan => "1", Euclidean => "2" });
+
 /// Hyperparameters: one point of this estimator's grid.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Knn {
@@ -33,6 +35,8 @@ pub struct Knn {
     /// The distance.
     pub p: Minkowski,
 }
+
+settings!(Knn { n_neighbors, p });
 
 impl Default for Knn {
     fn default() -> Self {

@@ -18,6 +18,8 @@ pub struct LinearSvm {
     pub c: f64,
 }
 
+settings!(LinearSvm { c });
+
 impl Default for LinearSvm {
     fn default() -> Self {
         Self { c: 1.0 }

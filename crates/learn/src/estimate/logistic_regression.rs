@@ -26,6 +26,8 @@ pub struct LogisticRegression {
     pub penalty: Penalty,
 }
 
+settings!(LogisticRegression { c, solver, penalty });
+
 /// Which problem is solved, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Solver {
@@ -35,6 +37,8 @@ pub enum Solver {
     Saga,
 }
 
+words!(Solver { Liblinear => "liblinear", Saga => "saga" });
+
 /// What is penalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Penalty {
@@ -43,6 +47,8 @@ pub enum Penalty {
     /// Half the sum of squared weights.
     L2,
 }
+
+words!(Penalty { L1 => "l1", L2 => "l2" });
 
 impl Default for LogisticRegression {
     fn default() -> Self {

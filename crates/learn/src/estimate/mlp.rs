@@ -39,6 +39,8 @@ pub enum MlpSolver {
     Sgd,
 }
 
+words!(MlpSolver { Adam => "adam", Sgd => "sgd" });
+
 /// Hyperparameters: one point of this estimator's grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mlp {
@@ -49,6 +51,8 @@ pub struct Mlp {
     /// The weight of the L2 penalty.
     pub alpha: f64,
 }
+
+settings!(Mlp { learning_rate_init, solver, alpha });
 
 impl Default for Mlp {
     fn default() -> Self {

@@ -26,5 +26,5 @@ pub use logistic_regression::{FittedLogisticRegression, LogisticRegression, Pena
 pub use mlp::{FittedMlp, Mlp, MlpSolver};
 pub use perceptron::{FittedPerceptron, Perceptron};
 pub use random_forest::RandomForest;
-pub use spec::{EstimatorSpec, FittedEstimator};
+pub use spec::{EstimatorKind, EstimatorSpec, FittedEstimator};
 pub use tree::{Criterion, FittedForest, MaxFeatures, MinSamplesSplit};

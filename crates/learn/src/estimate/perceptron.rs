@@ -16,6 +16,8 @@ use super::linear::shuffle::shuffle;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Perceptron {}
 
+settings!(Perceptron {});
+
 /// Only [`Perceptron::fit`] makes one, so it can always predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedPerceptron {

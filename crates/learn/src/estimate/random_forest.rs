@@ -15,6 +15,8 @@ pub struct RandomForest {
     pub criterion: Criterion,
 }
 
+settings!(RandomForest { min_samples_split, criterion });
+
 impl RandomForest {
     fn recipe(&self) -> Recipe {
         Recipe {

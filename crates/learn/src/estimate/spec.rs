@@ -1,13 +1,37 @@
 //! The closed set of estimators: one variant a type, unfitted and fitted.
 
+use std::fmt;
+
 use pitchpipe_table::Labels;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::*;
-use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Prediction};
+use crate::settings::{read, write};
+use crate::{
+    Classifier, Estimator, Features, FitContext, FitError, Member, ParseError, Prediction,
+};
 
 macro_rules! estimators {
     ($($(#[$doc:meta])* $variant:ident,)*) => {
+        /// A kind of estimator, whatever its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EstimatorKind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl EstimatorKind {
+            /// All of them, in the order of the list.
+            pub const ALL: [Self; [$($variant::NAME),*].len()] = [$(Self::$variant),*];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $variant::NAME,)*
+                }
+            }
+        }
+
         /// One estimator, hyperparameters set.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         pub enum EstimatorSpec {
@@ -27,10 +51,22 @@ macro_rules! estimators {
         })*
 
         impl EstimatorSpec {
-            /// The estimator type's name.
-            pub fn name(&self) -> &'static str {
+            /// What kind of estimator it is.
+            pub fn kind(&self) -> EstimatorKind {
                 match self {
-                    $(Self::$variant(_) => $variant::NAME,)*
+                    $(Self::$variant(_) => EstimatorKind::$variant,)*
+                }
+            }
+
+            /// The estimator of a kind with these settings, `setting=value, …`.
+            pub(crate) fn from_settings(
+                kind: EstimatorKind,
+                settings: &str,
+            ) -> Result<Self, ParseError> {
+                match kind {
+                    $(EstimatorKind::$variant => {
+                        read::<$variant>($variant::NAME, settings).map(Self::$variant)
+                    })*
                 }
             }
 
@@ -95,6 +131,14 @@ macro_rules! estimators {
             }
         }
 
+        impl fmt::Display for EstimatorSpec {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(e) => write(f, $variant::NAME, e),)*
+                }
+            }
+        }
+
         impl Classifier for FittedEstimator {
             fn n_classes(&self) -> usize {
                 match self {
@@ -142,7 +186,31 @@ estimators! {
     LinearSvm,
 }
 
+impl fmt::Display for EstimatorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Written as its name, so that a list may be put in another order.
+impl Serialize for EstimatorKind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for EstimatorKind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
+
 impl EstimatorSpec {
+    /// The name of its kind.
+    pub fn name(&self) -> &'static str {
+        self.kind().name()
+    }
+
     /// Whether scikit-learn's estimator raises where all training rows are of one class; the others
     /// predict that class.
     pub(crate) fn refuses_one_class(&self) -> bool {

@@ -1,114 +1,44 @@
-//! The search space: 4 imputers, 2 encoders, 2 standardizers, 8 reducers and 183 estimators make
-//! 23,424 pipelines, in the order of the published error tensor (ALGORITHMS §2).
+//! The search space: named blocks of pipelines, each pipeline with a number and a text that last.
+//!
+//! The block `paper` comes first, so that its numbers are those of the published tensor; further blocks follow it
+//! in the order they were added. What is written to files says which blocks it speaks of ([`Manifest`]).
 
-mod grid;
-mod names;
+mod block;
+mod manifest;
+mod paper;
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
-use crate::Pipeline;
-use crate::encode::Encoder;
-use crate::estimate::EstimatorSpec;
-use crate::impute::Imputer;
-use crate::preparation::Preparation;
-use crate::reduce::Reducer;
-use crate::scale::Scaler;
+pub use block::{Block, Product};
+pub use manifest::{BlockManifest, ComponentTexts, Manifest, Mapping, STEPS, SpaceMismatch};
 
-/// How many components each step has, in the order of the tensor's axes.
-pub const AXES: [usize; 5] = [4, 2, 2, 8, N_ESTIMATORS];
+use crate::estimate::{EstimatorKind, EstimatorSpec};
+use crate::{Pipeline, Preparation};
 
-/// How many estimators there are.
-pub const N_ESTIMATORS: usize = 183;
+static PAPER: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| space_of(vec![paper::block()]));
 
-/// How many pipelines there are.
-pub const N_PIPELINES: usize = 4 * 2 * 2 * 8 * N_ESTIMATORS;
+/// The blocks of this program: new ones go to the end.
+static ALL: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| Arc::clone(&PAPER));
 
-static ESTIMATORS: LazyLock<Vec<EstimatorSpec>> = LazyLock::new(grid::estimators);
-
-/// The estimators in the order of the search space.
-pub fn estimators() -> &'static [EstimatorSpec] {
-    &ESTIMATORS
+fn space_of(blocks: Vec<Block>) -> Arc<SearchSpace> {
+    Arc::new(SearchSpace::new(blocks).expect("no two of our blocks share a pipeline"))
 }
 
-/// A pipeline's place in the search space.
+/// A pipeline's number in a search space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "u32", into = "u32")]
-pub struct PipelineId(u16);
+#[serde(transparent)]
+pub struct PipelineId(u32);
 
 impl PipelineId {
-    /// The pipeline at a flat index, if there is one.
-    pub fn new(index: usize) -> Option<Self> {
-        (index < N_PIPELINES).then_some(Self(index as u16))
-    }
-
-    /// The flat index.
+    /// The number as an index.
     pub fn index(self) -> usize {
-        self.0.into()
-    }
-
-    /// All of them, in order.
-    pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
-        (0..N_PIPELINES as u16).map(Self)
-    }
-
-    /// The pipeline with the given component at each step, if there is one.
-    pub fn from_positions(positions: [usize; 5]) -> Option<Self> {
-        let mut index = 0;
-        for (position, size) in positions.into_iter().zip(AXES) {
-            if position >= size {
-                return None;
-            }
-            index = index * size + position;
-        }
-        Self::new(index)
-    }
-
-    /// The component's position at each step.
-    pub fn positions(self) -> [usize; 5] {
-        let mut rest = self.index();
-        let mut positions = [0; 5];
-        for (position, size) in positions.iter_mut().zip(AXES).rev() {
-            *position = rest % size;
-            rest /= size;
-        }
-        positions
-    }
-
-    /// The pipeline itself.
-    pub fn pipeline(self) -> Pipeline {
-        let [imputer, encoder, scaler, reducer, estimator] = self.positions();
-        Pipeline {
-            preparation: Preparation {
-                imputer: Imputer::ALL[imputer],
-                encoder: Encoder::ALL[encoder],
-                scaler: Scaler::ALL[scaler],
-                reducer: Reducer::ALL[reducer],
-            },
-            estimator: estimators()[estimator].clone(),
-        }
-    }
-
-    /// The place of a pipeline, if it is in the search space.
-    pub fn of(pipeline: &Pipeline) -> Option<Self> {
-        let Preparation { imputer, encoder, scaler, reducer } = pipeline.preparation;
-        Self::from_positions([
-            Imputer::ALL.iter().position(|&c| c == imputer)?,
-            Encoder::ALL.iter().position(|&c| c == encoder)?,
-            Scaler::ALL.iter().position(|&c| c == scaler)?,
-            Reducer::ALL.iter().position(|&c| c == reducer)?,
-            estimators().iter().position(|c| c == &pipeline.estimator)?,
-        ])
-    }
-
-    /// The 183 pipelines of Oboe's fixed preparation, one-hot and standardised, with this imputer.
-    pub fn oboe_slice(imputer: Imputer) -> impl ExactSizeIterator<Item = Self> {
-        let imputer = Imputer::ALL.iter().position(|&c| c == imputer).expect("ALL holds every one");
-        (0..N_ESTIMATORS).map(move |estimator| {
-            Self::from_positions([imputer, 0, 0, 7, estimator]).expect("positions are in range")
-        })
+        self.0 as usize
     }
 }
 
@@ -118,19 +48,286 @@ impl fmt::Display for PipelineId {
     }
 }
 
-impl TryFrom<u32> for PipelineId {
-    type Error = String;
-
-    fn try_from(index: u32) -> Result<Self, String> {
-        Self::new(index as usize)
-            .ok_or_else(|| format!("there are {N_PIPELINES} pipelines, so none is number {index}"))
+impl From<u32> for PipelineId {
+    fn from(number: u32) -> Self {
+        Self(number)
     }
 }
 
 impl From<PipelineId> for u32 {
     fn from(id: PipelineId) -> Self {
-        id.0.into()
+        id.0
     }
+}
+
+/// Why blocks make no search space.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SpaceError {
+    /// Two blocks have one name.
+    #[error("two blocks are called {name}")]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// A pipeline would have two numbers.
+    #[error("block {block} has a pipeline that is there already: {pipeline}")]
+    SamePipeline {
+        /// The later block.
+        block: String,
+        /// The pipeline.
+        pipeline: String,
+    },
+    /// A number of pipelines that nothing here is made for.
+    #[error("block {block} has {n_pipelines} pipelines; a search space has at most {MOST}")]
+    TooMany {
+        /// The block.
+        block: String,
+        /// How many pipelines it has.
+        n_pipelines: usize,
+    },
+    /// There is nothing to search.
+    #[error("a search space without pipelines")]
+    Empty,
+}
+
+/// The most pipelines of a space: a damaged file may ask for any number.
+const MOST: usize = 1 << 22;
+
+/// Pipelines to choose from, in blocks.
+#[derive(Clone, Debug)]
+pub struct SearchSpace {
+    blocks: Vec<Block>,
+    /// Where each block begins, and where the last one ends.
+    starts: Vec<usize>,
+    preparations: Vec<Preparation>,
+    estimators: Vec<EstimatorSpec>,
+    /// The family of each estimator.
+    families: Vec<usize>,
+    /// The preparation and the estimator of each pipeline.
+    places: Vec<(u32, u32)>,
+    /// The pipeline of each preparation and estimator, by rows.
+    ids: Vec<Option<PipelineId>>,
+}
+
+impl SearchSpace {
+    /// The blocks one after the other.
+    pub fn new(blocks: Vec<Block>) -> Result<Self, SpaceError> {
+        let (mut preparations, mut estimators) = (Vec::new(), Vec::new());
+        let mut known: BTreeMap<String, u32> = BTreeMap::new();
+        let (mut starts, mut places) = (vec![0], Vec::new());
+        for (at, block) in blocks.iter().enumerate() {
+            let name = block.name().to_owned();
+            if blocks[..at].iter().any(|other| other.name() == name) {
+                return Err(SpaceError::SameName { name });
+            }
+            let n_pipelines = block.n_pipelines();
+            if places.len().saturating_add(n_pipelines) > MOST {
+                return Err(SpaceError::TooMany { block: name, n_pipelines });
+            }
+            place(block, &mut preparations, &mut estimators, &mut known, &mut places);
+            starts.push(places.len());
+        }
+        if places.is_empty() {
+            return Err(SpaceError::Empty);
+        }
+        let mut ids = vec![None; preparations.len() * estimators.len()];
+        for (number, &(preparation, estimator)) in places.iter().enumerate() {
+            let at = preparation as usize * estimators.len() + estimator as usize;
+            if ids[at].replace(PipelineId(number as u32)).is_some() {
+                let block = starts.partition_point(|&start| start <= number) - 1;
+                let pipeline = Pipeline {
+                    preparation: preparations[preparation as usize],
+                    estimator: estimators[estimator as usize].clone(),
+                };
+                return Err(SpaceError::SamePipeline {
+                    block: blocks[block].name().to_owned(),
+                    pipeline: pipeline.to_string(),
+                });
+            }
+        }
+        let families = families_of(&estimators);
+        Ok(Self { blocks, starts, preparations, estimators, families, places, ids })
+    }
+
+    /// The space of the paper: 23,424 pipelines in the order of the published tensor.
+    pub fn paper() -> Arc<Self> {
+        Arc::clone(&PAPER)
+    }
+
+    /// All pipelines of this program.
+    pub fn all() -> Arc<Self> {
+        Arc::clone(&ALL)
+    }
+
+    /// Its blocks.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The numbers of a block's pipelines, if it has such a block.
+    pub fn range_of(&self, block: &str) -> Option<Range<usize>> {
+        let at = self.blocks.iter().position(|b| b.name() == block)?;
+        Some(self.starts[at]..self.starts[at + 1])
+    }
+
+    /// The block `paper`, its combinations and its numbers, if it is there.
+    pub fn paper_block(&self) -> Option<(&Product, Range<usize>)> {
+        let block = self.blocks.iter().find(|b| b.name() == paper::NAME)?;
+        Some((block.as_product()?, self.range_of(paper::NAME)?))
+    }
+
+    /// How many pipelines there are.
+    pub fn n_pipelines(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The pipeline with this number, if there is one.
+    pub fn id(&self, number: usize) -> Option<PipelineId> {
+        (number < self.places.len()).then_some(PipelineId(number as u32))
+    }
+
+    /// All pipelines, in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = PipelineId> + Clone + use<> {
+        (0..self.places.len() as u32).map(PipelineId)
+    }
+
+    /// The pipeline itself.
+    ///
+    /// # Panics
+    /// If the number is of another space and too large for this one, here and below.
+    pub fn pipeline(&self, id: PipelineId) -> Pipeline {
+        Pipeline { preparation: self.preparation(id), estimator: self.estimator(id).clone() }
+    }
+
+    /// The steps before its estimator.
+    pub fn preparation(&self, id: PipelineId) -> Preparation {
+        self.preparations[self.preparation_index(id)]
+    }
+
+    /// Its estimator.
+    pub fn estimator(&self, id: PipelineId) -> &EstimatorSpec {
+        &self.estimators[self.estimator_index(id)]
+    }
+
+    /// The kind of its estimator.
+    pub fn kind(&self, id: PipelineId) -> EstimatorKind {
+        self.estimator(id).kind()
+    }
+
+    /// Its preparation's place among [`SearchSpace::preparations`].
+    pub fn preparation_index(&self, id: PipelineId) -> usize {
+        self.places[id.index()].0 as usize
+    }
+
+    /// Its estimator's place among [`SearchSpace::estimators`].
+    pub fn estimator_index(&self, id: PipelineId) -> usize {
+        self.places[id.index()].1 as usize
+    }
+
+    /// The family of its estimator: settings that one fit answers for have one number.
+    pub fn family(&self, id: PipelineId) -> usize {
+        self.families[self.estimator_index(id)]
+    }
+
+    /// The different preparations, in order of first appearance.
+    pub fn preparations(&self) -> &[Preparation] {
+        &self.preparations
+    }
+
+    /// The different estimators, in order of first appearance.
+    pub fn estimators(&self) -> &[EstimatorSpec] {
+        &self.estimators
+    }
+
+    /// The kinds of its estimators, in order of first appearance.
+    pub fn kinds(&self) -> Vec<EstimatorKind> {
+        let mut kinds = Vec::new();
+        for kind in self.estimators.iter().map(EstimatorSpec::kind) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        kinds
+    }
+
+    /// The pipeline with this preparation and this estimator, by their indices, if there is one.
+    pub fn at(&self, preparation: usize, estimator: usize) -> Option<PipelineId> {
+        let n = self.estimators.len();
+        (estimator < n).then(|| *self.ids.get(preparation * n + estimator)?)?
+    }
+
+    /// The number of a pipeline, if it is in the space.
+    pub fn find(&self, pipeline: &Pipeline) -> Option<PipelineId> {
+        let preparation = self.preparations.iter().position(|p| *p == pipeline.preparation)?;
+        let estimator = self.estimators.iter().position(|e| *e == pipeline.estimator)?;
+        self.at(preparation, estimator)
+    }
+
+    /// All pipelines with this preparation, in order.
+    pub fn behind(&self, preparation: Preparation) -> Vec<PipelineId> {
+        let at = self.preparations.iter().position(|&p| p == preparation);
+        self.ids().filter(|&id| Some(self.preparation_index(id)) == at).collect()
+    }
+
+    /// What it is made of, in words.
+    pub fn manifest(&self) -> Manifest {
+        Manifest { blocks: self.blocks.iter().map(BlockManifest::of).collect() }
+    }
+
+    /// A key that changes when any component of any block does.
+    pub fn key(&self) -> String {
+        self.manifest().key()
+    }
+}
+
+/// Adds the pipelines of a block to those placed so far.
+fn place(
+    block: &Block,
+    preparations: &mut Vec<Preparation>,
+    estimators: &mut Vec<EstimatorSpec>,
+    known: &mut BTreeMap<String, u32>,
+    places: &mut Vec<(u32, u32)>,
+) {
+    let mut preparation_at = |preparation: Preparation| {
+        let found = preparations.iter().position(|&p| p == preparation);
+        found.unwrap_or_else(|| {
+            preparations.push(preparation);
+            preparations.len() - 1
+        }) as u32
+    };
+    let mut estimator_at = |estimator: &EstimatorSpec| {
+        *known.entry(estimator.to_string()).or_insert_with(|| {
+            estimators.push(estimator.clone());
+            (estimators.len() - 1) as u32
+        })
+    };
+    match block.contents() {
+        block::Contents::Product(product) => {
+            let ours: Vec<u32> = product.estimators.iter().map(estimator_at).collect();
+            for preparation in product.preparations().map(preparation_at) {
+                places.extend(ours.iter().map(|&estimator| (preparation, estimator)));
+            }
+        }
+        block::Contents::List(pipelines) => {
+            places.extend(pipelines.iter().map(|pipeline| {
+                (preparation_at(pipeline.preparation), estimator_at(&pipeline.estimator))
+            }));
+        }
+    }
+}
+
+/// The family of each estimator, numbered from zero.
+fn families_of(estimators: &[EstimatorSpec]) -> Vec<usize> {
+    let mut firsts: Vec<usize> = Vec::new();
+    let family = |at: usize| {
+        let is_ours = |&first: &usize| estimators[first].is_family_of(&estimators[at]);
+        firsts.iter().position(is_ours).unwrap_or_else(|| {
+            firsts.push(at);
+            firsts.len() - 1
+        })
+    };
+    (0..estimators.len()).map(family).collect()
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use pitchpipe_table::{Column, Labels, MISSING_CODE};
 use rand::Rng;
 
 use super::*;
-use crate::PipelineId;
-use crate::search_space::N_PIPELINES;
+use crate::estimate::EstimatorKind;
+use crate::{Preparation, SearchSpace};
 
 /// Numbers, categories and missing cells; the classes depend on some of them.
 fn mixed_table(n: usize, n_classes: u32, seed: u64) -> Dataset {
@@ -40,7 +40,15 @@ fn numeric_table(n: usize, p: usize, seed: u64) -> Dataset {
 
 /// Every `step`th pipeline: a step prime to all axes meets every component.
 fn some_pipelines(step: usize) -> Vec<Pipeline> {
-    (0..N_PIPELINES).step_by(step).map(|i| PipelineId::new(i).unwrap().pipeline()).collect()
+    let space = SearchSpace::paper();
+    space.ids().step_by(step).map(|id| space.pipeline(id)).collect()
+}
+
+/// Every estimator behind the preparation of Oboe.
+fn slice(imputer: Imputer) -> Vec<Pipeline> {
+    let space = SearchSpace::paper();
+    let ids = space.behind(Preparation::of_oboe(imputer));
+    ids.into_iter().map(|id| space.pipeline(id)).collect()
 }
 
 fn keeping_predictions(threads: usize) -> Validation {
@@ -94,8 +102,7 @@ fn sharing_gives_exactly_what_a_pipeline_alone_gives() {
 #[test]
 fn families_give_exactly_what_a_member_alone_gives() {
     let dataset = mixed_table(80, 2, 2);
-    let family: Vec<Pipeline> =
-        PipelineId::oboe_slice(Imputer::Median).map(PipelineId::pipeline).collect();
+    let family = slice(Imputer::Median);
     let together = keeping_predictions(2).outcomes(&dataset, &family).unwrap();
     for (pipeline, together) in family.iter().zip(&together) {
         check_probabilities(together, &pipeline.to_string());
@@ -120,10 +127,9 @@ fn equal_inputs_are_computed_once() {
     // No missing cell, no category, no constant column: one imputer, one encoder, and variance
     // threshold equals nothing. That leaves 2 scalers by 7 reducers.
     let dataset = numeric_table(60, 8, 5);
-    let estimator = PipelineId::new(82).unwrap().pipeline().estimator;
-    let pipelines: Vec<Pipeline> = (0..N_PIPELINES)
-        .map(|i| PipelineId::new(i).unwrap().pipeline())
-        .filter(|p| p.estimator == estimator)
+    let pipelines: Vec<Pipeline> = some_pipelines(1)
+        .into_iter()
+        .filter(|p| p.estimator.kind() == EstimatorKind::GaussianNb)
         .collect();
     let mut outcomes = Vec::new();
     let options = Validation::default();
@@ -194,8 +200,7 @@ fn a_deadline_in_the_past_and_a_cancelled_run_are_reported_as_such() {
 #[test]
 fn a_pipeline_limit_of_nothing_leaves_no_pipeline_and_a_long_one_leaves_all() {
     let dataset = mixed_table(60, 2, 8);
-    let pipelines: Vec<Pipeline> =
-        PipelineId::oboe_slice(Imputer::Mean).map(PipelineId::pipeline).collect();
+    let pipelines = slice(Imputer::Mean);
     let none = Validation { pipeline_limit: Some(Duration::ZERO), ..Validation::default() };
     for outcome in none.outcomes(&dataset, &pipelines).unwrap() {
         assert!(matches!(outcome, Outcome::OutOfTime { .. }), "{outcome:?}");
@@ -214,8 +219,9 @@ fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
     let codes = Column::Categorical { codes: (0..n).collect(), n_levels: n };
     let labels = Labels::from_codes((0..n).map(|i| i % 2), 2);
     let dataset = Dataset::new(vec![codes, Column::numeric(vec![0.5; n as usize])], labels);
-    let one_hot = PipelineId::from_positions([1, 0, 0, 7, 82]).unwrap().pipeline();
-    let codes = PipelineId::from_positions([1, 1, 0, 7, 82]).unwrap().pipeline();
+    let text = "impute(mean) > one_hot > standardise > all_features > gaussian_nb";
+    let one_hot: Pipeline = text.parse().unwrap();
+    let codes: Pipeline = text.replace("one_hot", "codes").parse().unwrap();
     let options = Validation { memory_limit: Some(64 << 20), ..Validation::default() };
     let outcomes = options.outcomes(&dataset, &[one_hot, codes]).unwrap();
     assert!(matches!(outcomes[0], Outcome::Failed(FitError::OutOfMemory { .. })));

@@ -21,7 +21,8 @@ pub(crate) struct Options {
 
 /// The pipeline that the default surrogate found best on average.
 pub(super) fn pipeline() -> Pipeline {
-    Surrogate::embedded().best_on_average().pipeline()
+    let surrogate = Surrogate::embedded();
+    surrogate.space().pipeline(surrogate.best_on_average())
 }
 
 /// Fits on one file, predicts another, and writes the predictions.

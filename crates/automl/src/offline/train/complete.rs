@@ -1,7 +1,7 @@
 //! Completing the stacked errors, with ranks chosen by held-out entries.
 
 use ndarray::{Array2, ArrayD, IxDyn};
-use pitchpipe_learn::search_space::{N_ESTIMATORS, N_PIPELINES};
+use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::complete::{
     Choice, EmOptions, HELD_OUT, TuckerCompletion, complete, complete_matrix, complete_tucker,
 };
@@ -13,15 +13,14 @@ const TRIAL_DATASETS: usize = 120;
 const MOST_ROUNDS: usize = 60;
 /// Ranks tried for the slice of 183 estimators.
 const SLICE_RANKS: [usize; 7] = [2, 3, 5, 8, 12, 20, 35];
-/// Preparations: what stands before the estimator.
-pub(super) const N_PREPARATIONS: usize = N_PIPELINES / N_ESTIMATORS;
 
 /// A matrix of errors as a tensor: datasets, preparations, estimators.
 pub(super) fn tensor_of(
+    space: &SearchSpace,
     values: Array2<f32>,
     mask: Array2<bool>,
 ) -> Result<PartialTensor<f32>, SurrogateError> {
-    let shape = IxDyn(&[values.nrows(), N_PREPARATIONS, N_ESTIMATORS]);
+    let shape = IxDyn(&[values.nrows(), space.preparations().len(), space.estimators().len()]);
     let values = values.into_shape_with_order(shape.clone()).expect("the counts agree");
     PartialTensor::new(values, mask.into_shape_with_order(shape).expect("the counts agree"))
 }
@@ -75,7 +74,8 @@ fn some_rows(observed: &PartialTensor<f32>) -> Result<PartialTensor<f32>, Surrog
 /// Completed values as error rates: datasets x pipelines.
 pub(super) fn error_rates(mut values: Vec<f32>, n_datasets: usize) -> Array2<f32> {
     values.iter_mut().for_each(|v| *v = v.clamp(0.0, 1.0));
-    Array2::from_shape_vec((n_datasets, N_PIPELINES), values).expect("the counts agree")
+    let n_pipelines = values.len() / n_datasets.max(1);
+    Array2::from_shape_vec((n_datasets, n_pipelines), values).expect("the counts agree")
 }
 
 /// A matrix completion of the slice at the rank that loses least on held-out entries, or at `rank`.

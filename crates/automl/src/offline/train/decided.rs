@@ -7,10 +7,10 @@
 //! preparation's own effect on it is the mean of what our rows show beyond that, shrunk where they are few.
 
 use ndarray::{Array2, Axis, concatenate};
-use pitchpipe_learn::search_space::{N_ESTIMATORS, N_PIPELINES};
+use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::SurrogateError;
 
-use super::complete::{N_PREPARATIONS, by_matrix};
+use super::complete::by_matrix;
 use super::stack::Stack;
 use crate::surrogate::ErrorKind;
 
@@ -28,6 +28,7 @@ pub(super) fn decided_errors(
     slice: &[usize],
     seed: u64,
 ) -> Result<(Array2<f32>, usize, f64), SurrogateError> {
+    let space = &stack.space;
     let (observed, mask) = stack.errors(ErrorKind::Decided);
     let slice_native = native.select(Axis(1), slice);
     let all = Array2::from_elem(slice_native.raw_dim(), true);
@@ -38,20 +39,21 @@ pub(super) fn decided_errors(
     let known = concatenate(Axis(1), &[all.view(), mask.select(Axis(1), slice).view()])
         .expect("rows agree");
     let (both, rank, error) = by_matrix(&values, &known, None, seed)?;
-    let change = Array2::from_shape_fn((native.nrows(), N_ESTIMATORS), |(i, f)| {
+    let change = Array2::from_shape_fn((native.nrows(), slice.len()), |(i, f)| {
         both[(i, slice.len() + f)] - both[(i, f)]
     });
-    let effects = effects(&observed, &mask, native, &change);
+    let effects = effects(space, &observed, &mask, native, &change);
     let is_own: Vec<bool> = mask.outer_iter().map(|row| row.iter().any(|&seen| seen)).collect();
     let n_own = is_own.iter().filter(|own| **own).count() as f64;
     let trust = (n_own / TRUSTED_ROWS).min(1.0) as f32;
-    let decided = Array2::from_shape_fn((native.nrows(), N_PIPELINES), |(i, j)| {
+    let decided = Array2::from_shape_fn(native.raw_dim(), |(i, j)| {
         if mask[(i, j)] {
             return observed[(i, j)];
         }
-        let expected = change[(i, j % N_ESTIMATORS)];
+        let id = (j as u32).into();
+        let expected = change[(i, space.estimator_index(id))];
         let change = if is_own[i] { expected } else { trust * expected };
-        let moved = change + effects[j / N_ESTIMATORS];
+        let moved = change + effects[space.preparation_index(id)];
         (native[(i, j)] + moved).clamp(0.0, 1.0)
     });
     Ok((decided, rank, error))
@@ -59,15 +61,17 @@ pub(super) fn decided_errors(
 
 /// What each preparation adds to the change, on average over the entries where it was measured.
 fn effects(
+    space: &SearchSpace,
     decided: &Array2<f32>,
     mask: &Array2<bool>,
     native: &Array2<f32>,
     change: &Array2<f32>,
 ) -> Vec<f32> {
-    let mut sums = vec![(0.0_f64, 0.0_f64); N_PREPARATIONS];
+    let mut sums = vec![(0.0_f64, 0.0_f64); space.preparations().len()];
     for ((i, j), _) in mask.indexed_iter().filter(|(_, seen)| **seen) {
-        let beyond = decided[(i, j)] - native[(i, j)] - change[(i, j % N_ESTIMATORS)];
-        let (sum, n) = &mut sums[j / N_ESTIMATORS];
+        let id = (j as u32).into();
+        let beyond = decided[(i, j)] - native[(i, j)] - change[(i, space.estimator_index(id))];
+        let (sum, n) = &mut sums[space.preparation_index(id)];
         *sum += f64::from(beyond);
         *n += 1.0;
     }

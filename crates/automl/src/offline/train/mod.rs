@@ -10,13 +10,13 @@ use std::time::Instant;
 
 use ndarray::{Array2, Axis};
 use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::search_space::{N_ESTIMATORS, N_PIPELINES, PipelineId};
+use pitchpipe_learn::{PipelineId, Preparation, SearchSpace};
 use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
 use pitchpipe_surrogate::complete::{HELD_OUT, KernelModel, Kfmc};
 use pitchpipe_surrogate::embedding::energy_rank;
 use pitchpipe_surrogate::{Pca, SurrogateError};
 
-use super::{estimator_types, search_space_key};
+use super::search_space_key;
 use crate::surrogate::{
     CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, RuntimeAccuracy, Runtimes, Surrogate,
     TrainedDataset, TrainingFacts, cross_validate_runtimes, embed_rows,
@@ -121,7 +121,8 @@ impl Training {
         if let Some(completed) = &completed {
             best = Some(self.best(stack, completed.decided.as_ref().unwrap_or(&completed.native)));
             if has(Method::Tensor) {
-                let (embedding, datasets) = embedding(&completed.native, all_pipelines())?;
+                let (embedding, datasets) =
+                    embedding(&completed.native, all_pipelines(&stack.space))?;
                 (tensor_oboe, embeddings.tensor_oboe) = (Some(embedding), Some(datasets));
             }
             if has(Method::Kernel) {
@@ -140,6 +141,7 @@ impl Training {
         };
         let runtimes = runtimes(stack, &mut facts)?;
         Ok(Surrogate {
+            space: Arc::clone(&stack.space),
             facts,
             native,
             decided,
@@ -166,7 +168,8 @@ impl Training {
             datasets: stack.rows.iter().map(dataset).collect(),
             left_out: stack.left_out.clone(),
             n_entries,
-            missing_ratio: 1.0 - n_entries as f64 / (stack.rows.len() * N_PIPELINES) as f64,
+            missing_ratio: 1.0
+                - n_entries as f64 / (stack.rows.len() * stack.space.n_pipelines()) as f64,
             published_weight: self.published_weight,
             ..TrainingFacts::default()
         }
@@ -188,7 +191,8 @@ impl Training {
         let mut decided = None;
         if stack.has_decided() {
             let started = Instant::now();
-            let slice: Vec<usize> = oboe_pipelines().iter().map(|&j| j as usize).collect();
+            let slice: Vec<usize> =
+                oboe_pipelines(&stack.space).iter().map(|&j| j as usize).collect();
             let (errors, rank, held_out_error) = decided_errors(stack, &native, &slice, self.seed)?;
             decided = Some(errors);
             facts.push(CompletionFacts {
@@ -215,7 +219,7 @@ impl Training {
 
     /// The prior of square roots of errors from completed rows, published ones weighted.
     pub fn prior(&self, stack: &Stack, completed: &Array2<f32>) -> Result<Prior, SurrogateError> {
-        let settings = PriorSettings::for_search(N_ESTIMATORS);
+        let settings = PriorSettings::for_search(stack.space.estimators().len());
         PriorRows::new(completed.view(), Scale::Root)?.fit(&self.weights(stack), &settings)
     }
 
@@ -233,7 +237,7 @@ impl Training {
         let mean = |j: usize| -> f64 {
             completed.column(j).iter().zip(&weights).map(|(&e, w)| f64::from(e) * w).sum()
         };
-        lowest((0..N_PIPELINES).map(mean))
+        lowest((0..stack.space.n_pipelines()).map(mean))
     }
 
     /// The same among the pipelines of the slice, by the mean of what was observed.
@@ -245,7 +249,7 @@ impl Training {
             // With few datasets a mean is luck.
             if 2.0 * n >= stack.rows.len() as f64 { sum / n } else { f64::INFINITY }
         };
-        lowest((0..N_PIPELINES).map(mean))
+        lowest((0..stack.space.n_pipelines()).map(mean))
     }
 
     fn slice(
@@ -254,7 +258,7 @@ impl Training {
         facts: &mut TrainingFacts,
     ) -> Result<(Embedding, Array2<f32>), SurrogateError> {
         let started = Instant::now();
-        let pipelines = oboe_pipelines();
+        let pipelines = oboe_pipelines(&stack.space);
         let columns: Vec<usize> = pipelines.iter().map(|&j| j as usize).collect();
         let (errors, mask) = stack.errors(ErrorKind::Native);
         let (errors, mask) = (errors.select(Axis(1), &columns), mask.select(Axis(1), &columns));
@@ -285,7 +289,7 @@ impl Training {
     ) -> Result<KernelModel<f32>, SurrogateError> {
         let started = Instant::now();
         let observed = stack.tensor(ErrorKind::Native)?;
-        let atoms = self.rank.unwrap_or(ATOMS).clamp(1, N_PIPELINES);
+        let atoms = self.rank.unwrap_or(ATOMS).clamp(1, stack.space.n_pipelines());
         let kfmc = Kfmc { passes: KERNEL_PASSES, seed: self.seed, ..Kfmc::new(atoms) };
         let filled = |of: &pitchpipe_surrogate::PartialTensor<f32>, fill: &[f32]| -> Vec<f32> {
             let values = of.values().iter().zip(of.mask()).zip(fill);
@@ -327,27 +331,27 @@ fn runtimes(stack: &Stack, facts: &mut TrainingFacts) -> Result<Runtimes, Surrog
     let folds = RUNTIME_FOLDS.min(sizes.len());
     facts.runtimes_are_own = are_own;
     if folds > 1 {
-        let shares = cross_validate_runtimes(&sizes, secs.view(), folds)?;
-        let names = std::iter::once("all").chain(estimator_types());
+        let shares = cross_validate_runtimes(&stack.space, &sizes, secs.view(), folds)?;
+        let names = std::iter::once("all").chain(stack.space.kinds().into_iter().map(|k| k.name()));
         let accuracy = names.zip(shares).map(|(name, (within_2, within_4, n_entries))| {
             RuntimeAccuracy { estimator_type: name.to_owned(), within_2, within_4, n_entries }
         });
         facts.runtime_accuracy = accuracy.collect();
     }
-    Runtimes::fit(&sizes, secs.view())
+    Runtimes::fit(&stack.space, &sizes, secs.view())
 }
 
 /// The slice that every dataset is collected in: one-hot, standardised, mean imputation.
-fn oboe_pipelines() -> Vec<u32> {
-    PipelineId::oboe_slice(Imputer::ALL[1]).map(u32::from).collect()
+fn oboe_pipelines(space: &SearchSpace) -> Vec<u32> {
+    space.behind(Preparation::of_oboe(Imputer::Mean)).into_iter().map(u32::from).collect()
 }
 
-fn all_pipelines() -> Vec<u32> {
-    (0..N_PIPELINES as u32).collect()
+fn all_pipelines(space: &SearchSpace) -> Vec<u32> {
+    space.ids().map(u32::from).collect()
 }
 
 /// The position of the lowest value, the first among equals.
 fn lowest(values: impl Iterator<Item = f64>) -> PipelineId {
     let best = values.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(j, _)| j);
-    PipelineId::new(best).expect("one of the pipelines")
+    PipelineId::from(best as u32)
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ndarray::Array2;
-use pitchpipe_learn::search_space::N_PIPELINES;
+use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 use rayon::prelude::*;
 
@@ -28,8 +29,10 @@ pub struct StackRow {
 }
 
 /// Rows of one or more stores.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Stack {
+    /// What the columns are.
+    pub space: Arc<SearchSpace>,
     /// The rows: our own first, then published ones, each by name.
     pub rows: Vec<StackRow>,
     /// Names that were left out because they were asked to be.
@@ -46,7 +49,13 @@ impl Stack {
     /// # Errors
     /// If a store cannot be read, or is of another search space.
     pub fn read(stores: &[Store], without: &BTreeSet<String>) -> Result<Self, OfflineError> {
-        let mut stack = Self::default();
+        let mut stack = Self {
+            space: SearchSpace::paper(),
+            rows: Vec::new(),
+            left_out: Vec::new(),
+            too_few: Vec::new(),
+            damaged: Vec::new(),
+        };
         let mut rows: BTreeMap<(bool, String), StackRow> = BTreeMap::new();
         for store in stores {
             store.check_search_space()?;
@@ -99,7 +108,7 @@ impl Stack {
 
     /// Errors of one kind, datasets x pipelines.
     pub fn errors(&self, kind: ErrorKind) -> (Array2<f32>, Array2<bool>) {
-        let mut values = Array2::zeros((self.rows.len(), N_PIPELINES));
+        let mut values = Array2::zeros((self.rows.len(), self.space.n_pipelines()));
         let mut mask = Array2::from_elem(values.raw_dim(), false);
         for (i, row) in self.rows.iter().enumerate() {
             for seen in &row.seen {
@@ -120,7 +129,7 @@ impl Stack {
     /// Errors of one kind as a tensor with a mask: datasets, preparations, estimators.
     pub fn tensor(&self, kind: ErrorKind) -> Result<PartialTensor<f32>, SurrogateError> {
         let (values, mask) = self.errors(kind);
-        super::tensor_of(values, mask)
+        super::tensor_of(&self.space, values, mask)
     }
 
     /// Whether any decided error was measured.
@@ -138,7 +147,7 @@ impl Stack {
         let own = sized(false);
         let are_own = !own.is_empty();
         let rows = if are_own { own } else { sized(true) };
-        let mut secs = Array2::zeros((rows.len(), N_PIPELINES));
+        let mut secs = Array2::zeros((rows.len(), self.space.n_pipelines()));
         for (i, (row, _)) in rows.iter().enumerate() {
             row.seen.iter().for_each(|s| secs[(i, s.pipeline as usize)] = s.runtime_s);
         }

@@ -1,5 +1,9 @@
 //! The hyperparameters that trees and their ensembles share.
 
+use std::fmt;
+use std::num::ParseFloatError;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 /// How many rows a node needs before it may be split.
@@ -14,6 +18,31 @@ pub enum MinSamplesSplit {
 impl Default for MinSamplesSplit {
     fn default() -> Self {
         Self::Count(2)
+    }
+}
+
+impl fmt::Display for MinSamplesSplit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(f),
+            Self::Fraction(share) => {
+                let text = share.to_string();
+                // A share of 1 is not one row.
+                let looks_like_a_count = text.parse::<u32>().is_ok();
+                write!(f, "{text}{}", if looks_like_a_count { ".0" } else { "" })
+            }
+        }
+    }
+}
+
+impl FromStr for MinSamplesSplit {
+    type Err = ParseFloatError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFloatError> {
+        match text.parse() {
+            Ok(count) => Ok(Self::Count(count)),
+            Err(_) => text.parse().map(Self::Fraction),
+        }
     }
 }
 
@@ -38,6 +67,8 @@ pub enum Criterion {
     Entropy,
 }
 
+words!(Criterion { Gini => "gini", Entropy => "entropy" });
+
 /// How many features are looked at for each split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MaxFeatures {
@@ -47,6 +78,8 @@ pub enum MaxFeatures {
     #[default]
     All,
 }
+
+words!(MaxFeatures { Log2 => "log2", All => "all" });
 
 impl MaxFeatures {
     /// The number to look at when there are `n_cols`.

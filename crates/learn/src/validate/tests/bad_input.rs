@@ -5,19 +5,22 @@ use proptest::prelude::*;
 use pitchpipe_table::UNSEEN_CODE;
 
 use super::*;
+use crate::RawFeatures;
 use crate::encode::Encoder;
 use crate::estimate::{
     AdaBoost, EstimatorSpec, GradientBoosting, LinearSvm, LogisticRegression, Mlp,
 };
 use crate::reduce::Reducer;
 use crate::scale::Scaler;
-use crate::search_space::estimators;
-use crate::{Preparation, RawFeatures};
 
-/// One estimator of each type, and the grid's extremes.
+fn estimator(position: usize) -> EstimatorSpec {
+    SearchSpace::paper().estimators()[position].clone()
+}
+
+/// One estimator of each kind, and the grid's extremes.
 fn one_of_each() -> Vec<EstimatorSpec> {
     [0, 4, 9, 18, 13, 32, 54, 77, 80, 82, 83, 98, 99, 100, 101, 130, 131, 142, 143, 161, 174, 178]
-        .map(|i| estimators()[i].clone())
+        .map(estimator)
         .to_vec()
 }
 
@@ -120,13 +123,13 @@ fn far_more_columns_than_rows() {
         .map(|_| (0..60).map(|_| (rng.next_u64() >> 40) as f64 / 1e6).collect())
         .collect();
     let dataset = numeric(columns, (0..60).map(|i| i % 3).collect(), 3);
-    let cheap = [18, 82, 83, 84, 99, 100, 143, 174].map(|i| estimators()[i].clone());
+    let cheap = [18, 82, 83, 84, 99, 100, 143, 174].map(estimator);
     let preparation = Preparation::default();
     let mut wide: Vec<Pipeline> =
         cheap.map(|estimator| Pipeline { preparation, estimator }).to_vec();
     for reducer in Reducer::ALL {
         let preparation = Preparation { reducer, ..preparation };
-        wide.push(Pipeline { preparation, estimator: estimators()[82].clone() });
+        wide.push(Pipeline { preparation, estimator: estimator(82) });
     }
     let (finished, failures) = survives(&dataset, &wide);
     assert_eq!((finished, failures), (wide.len(), vec![]));
@@ -290,7 +293,6 @@ proptest! {
         position in 0usize..128,
     ) {
         let dataset = numeric(columns, codes, 3);
-        let id = PipelineId::new(position * 183).unwrap();
-        survives(&dataset, &pipelines(&[id.pipeline().preparation]));
+        survives(&dataset, &pipelines(&[SearchSpace::paper().preparations()[position]]));
     }
 }

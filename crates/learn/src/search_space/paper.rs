@@ -1,13 +1,34 @@
-//! The 183 estimators: the grids of ALGORITHMS §2, in the order of the published tensor.
+//! The block `paper`: 4 imputers, 2 encoders, 2 standardizers, 8 reducers and 183 estimators, the grids of
+//! ALGORITHMS §2, in the order of the published tensor. Stores and surrogates rely on it: it never changes.
 
 use std::num::NonZeroUsize;
 
+use super::{Block, Product};
+use crate::encode::Encoder;
 use crate::estimate::{
     AdaBoost, Criterion, DecisionTree, EstimatorSpec, ExtraTrees, GaussianNb, GradientBoosting,
     Knn, LinearSvm, LogisticRegression, MaxFeatures, MinSamplesSplit, Minkowski, Mlp, MlpSolver,
     Penalty, Perceptron, RandomForest, Solver,
 };
+use crate::impute::Imputer;
+use crate::reduce::Reducer;
+use crate::scale::Scaler;
 use MinSamplesSplit::{Count, Fraction};
+
+/// The block's name.
+pub(super) const NAME: &str = "paper";
+
+/// All 23,424 pipelines.
+pub(super) fn block() -> Block {
+    let product = Product {
+        imputers: Imputer::ALL.to_vec(),
+        encoders: Encoder::ALL.to_vec(),
+        scalers: Scaler::ALL.to_vec(),
+        reducers: Reducer::ALL.to_vec(),
+        estimators: estimators(),
+    };
+    Block::product(NAME, product)
+}
 
 /// In the tensor's order 256 comes before 2 for the tree and after it for the forests.
 const TREE_SPLITS: [MinSamplesSplit; 14] = [
@@ -47,8 +68,8 @@ const FOREST_SPLITS: [MinSamplesSplit; 15] = [
 ];
 
 /// All estimators; in nested loops the innermost varies fastest.
-pub(super) fn estimators() -> Vec<EstimatorSpec> {
-    let mut all = Vec::with_capacity(super::N_ESTIMATORS);
+fn estimators() -> Vec<EstimatorSpec> {
+    let mut all = Vec::new();
     boosted_stumps(&mut all);
     all.extend(TREE_SPLITS.map(|min_samples_split| DecisionTree { min_samples_split }.into()));
     for (min_samples_split, criterion) in forest_settings() {
