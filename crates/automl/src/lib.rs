@@ -30,7 +30,8 @@ mod scores;
 pub use ensemble::Combination;
 pub use importance::{Importance, importances};
 pub use model::{
-    BaseLearner, FORMAT, Model, ModelFileError, PredictError, Predictions, TablePredictions,
+    BaseLearner, ClassScores, Evaluation, FORMAT, LabelledRows, Model, ModelFileError,
+    PredictError, Predictions, TablePredictions,
 };
 pub use online::{
     AutoMl, AutoMlError, Candidate, Event, Happened, Method, Report, StopReason, TimeSpent,

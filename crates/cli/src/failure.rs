@@ -63,6 +63,14 @@ impl Failure {
     pub(crate) fn of_prediction(table: &str, error: &PredictError) -> Self {
         match error {
             PredictError::Schema(error) => Self::of_schema(table, error),
+            PredictError::NoTarget { column } => Self::with_help(
+                format!("{table} has no column {column:?}, which the model predicts"),
+                "add the true classes, or use pitchpipe predict".to_owned(),
+            ),
+            PredictError::NoKnownClass { classes, .. } => Self::with_help(
+                format!("{table}: {error}"),
+                format!("the classes are {}", classes.join(", ")),
+            ),
             other => Self::new(format!("{table}: {other}")),
         }
     }

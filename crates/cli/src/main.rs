@@ -5,6 +5,7 @@
 //! was written.
 
 mod args;
+mod decision;
 mod describe;
 mod evaluate;
 mod export;

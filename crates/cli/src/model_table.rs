@@ -3,10 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use pitchpipe_automl::Model;
+use pitchpipe_automl::{LabelledRows, Model};
 use pitchpipe_table::{
-    Applied, CancelCheck, Dataset, Labels, MissingCells, RawTable, ReadOptions, Schema, Source,
-    TableError, Target, read,
+    CancelCheck, MissingCells, RawTable, ReadOptions, Schema, Source, TableError, read,
 };
 
 use crate::failure::Failure;
@@ -26,17 +25,36 @@ pub(crate) fn schema_of(model: &Model) -> Result<&Schema, Failure> {
     })
 }
 
+/// Columns that are read as text beside those of categories.
+pub(crate) enum AsText<'a> {
+    These(&'a [String]),
+    All,
+}
+
+impl AsText<'_> {
+    pub(crate) const NONE: Self = Self::These(&[]);
+}
+
 /// Reads a table for a schema: columns of categories as text, so that a code such as `007` keeps its zeros.
 pub(crate) fn read_for(
     schema: &Schema,
     file: &Path,
     reading: &ReadingArgs,
     missing: &MissingCells,
+    as_text: AsText<'_>,
     cancel: &CancelCheck,
 ) -> Result<RawTable, Failure> {
     let source = kept(Source::from_argument(file))?;
     let mut options = reading.options(schema.categorical_columns());
     missing.add_to(&mut options);
+    match as_text {
+        AsText::These(columns) => options.categorical.extend_from_slice(columns),
+        AsText::All => {
+            let plain = ReadOptions { categorical: Vec::new(), ..options.clone() };
+            let names = read(&source, &plain, cancel)?.columns.into_iter().map(|c| c.name);
+            options.categorical = names.collect();
+        }
+    }
     match read(&source, &options, cancel) {
         // The reader names one column that is not there; the schema names them all.
         Err(TableError::NoSuchColumn { .. }) => {
@@ -59,40 +77,23 @@ fn kept(source: Source) -> Result<Source, Failure> {
     Ok(Source::Bytes { name: source.name(), bytes })
 }
 
-/// The rows of a later table that have a class, and what is to be said about the rest.
-pub(crate) struct Labelled {
-    pub(crate) dataset: Dataset,
-    pub(crate) notes: Vec<String>,
-}
-
-/// Matches a table that must have the target.
-pub(crate) fn labelled(schema: &Schema, file: &str, table: RawTable) -> Result<Labelled, Failure> {
-    let Applied { frame, truth, mut notes } =
-        schema.apply(table).map_err(|error| Failure::of_schema(file, &error))?;
-    let target = schema.target().expect("a model has a target");
-    let truth = truth.ok_or_else(|| {
-        Failure::with_help(
-            format!("{file} has no column {:?}, which the model predicts", target.name),
-            "add the true classes, or use pitchpipe predict".to_owned(),
-        )
-    })?;
-    let n_rows = frame.n_rows();
-    let rows: Vec<usize> = (0..n_rows).filter(|&row| truth[row].is_some()).collect();
-    if rows.is_empty() {
-        let message =
-            format!("{file}: no row has one of the model's classes in column {:?}", target.name);
-        let help = format!("the classes are {}", target.classes.join(", "));
-        return Err(Failure::with_help(message, help));
-    }
-    if rows.len() < n_rows {
-        let n = n_rows - rows.len();
-        notes.push(format!(
+/// Matches a table that must have the target, and says what is to be said of it.
+pub(crate) fn labelled(
+    schema: &Schema,
+    file: &str,
+    table: RawTable,
+) -> Result<LabelledRows, Failure> {
+    let rows =
+        LabelledRows::of(schema, table).map_err(|error| Failure::of_prediction(file, &error))?;
+    warn(file, &rows.notes);
+    if rows.n_left_out > 0 {
+        let (n, n_rows) = (rows.n_left_out, rows.n_left_out + rows.dataset.n_rows());
+        let note = format!(
             "{n} of {n_rows} rows have no class, or one that the model does not know, and are left out"
-        ));
+        );
+        warn(file, &[note]);
     }
-    let labels = Labels::from_codes(truth.into_iter().flatten(), target.classes.len());
-    let dataset = Dataset::from_parts(frame.select(&rows), Target::Classes(labels));
-    Ok(Labelled { dataset, notes })
+    Ok(rows)
 }
 
 /// Says on standard error what did not match but did not stand in the way.

@@ -5,23 +5,31 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use pitchpipe_automl::{Model, Predictions};
 use pitchpipe_table::{
-    CancelCheck, OutputCells, OutputColumn, OutputFormat, Source, check_writable, write_atomically,
+    CancelCheck, OutputCells, OutputColumn, OutputFormat, RawTable, Source, check_writable,
+    write_atomically,
 };
 
+use crate::decision::DecisionArg;
 use crate::failure::Failure;
-use crate::model_table::{load, read_for, schema_of, warn};
+use crate::model_table::{AsText, load, read_for, schema_of, warn};
 use crate::table_args::ReadingArgs;
 use crate::text::counted;
 
 /// Predict the class of each row of a table.
 ///
 /// Columns are found by name, in whatever order; the target need not be there, and more columns than the model
-/// knows are ignored. Rows keep their order.
+/// knows are ignored. Rows keep their order: one row out for each row in.
+///
+/// The label is the class that the model's rule decides on given the probabilities, and that need not be the most
+/// probable one. A model made for balanced error, the default, makes rare classes count as much as common ones: of a class
+/// that 1 % of the training rows have, a probability of 3 % is three times what was to be expected, and may win.
+/// pitchpipe inspect names the model's rule; --decision chooses another.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   pitchpipe predict model.pp new.csv
-  pitchpipe predict model.pp new.csv --proba --out predictions.parquet
+  pitchpipe predict model.pp new.csv --keep id --proba --out predictions.parquet
+  pitchpipe predict model.pp new.csv --decision most-probable
   cat new.csv | pitchpipe predict model.pp - > predictions.csv")]
 pub(crate) struct PredictArgs {
     /// The model that `pitchpipe fit` wrote
@@ -38,9 +46,20 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) proba: bool,
 
+    /// A column of the table to copy beside the predictions, such as an id; can be repeated; `all` copies all of them
+    #[arg(long, value_name = "COLUMN")]
+    keep: Vec<String>,
+
+    /// How probabilities become labels
+    #[arg(long, value_enum, default_value_t)]
+    decision: DecisionArg,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
+
+/// What stands for all columns.
+const ALL: &str = "all";
 
 pub(crate) fn run(args: &PredictArgs) -> Result<String, Failure> {
     // What is wrong with the output is said before the work, not after it.
@@ -53,11 +72,24 @@ pub(crate) fn run(args: &PredictArgs) -> Result<String, Failure> {
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();
     let missing = model.missing_cells();
-    let table = read_for(schema, &args.file, &args.reading, missing, &CancelCheck::never())?;
+    // What is copied is copied as it is written.
+    let as_text = match args.keep.iter().any(|name| name == ALL) {
+        true => AsText::All,
+        false => AsText::These(&args.keep),
+    };
+    let cancel = CancelCheck::never();
+    let table = read_for(schema, &args.file, &args.reading, missing, as_text, &cancel)?;
+    let mut columns = kept(args, &table, &file)?;
     let answer =
         model.predict_table(table).map_err(|error| Failure::of_prediction(&file, &error))?;
     warn(&file, &answer.notes);
-    let columns = columns(&model, answer.predictions, args.proba);
+    columns.extend(predicted(&model, answer.predictions, args));
+    if let Some(name) = repeated(&columns) {
+        return Err(Failure::with_help(
+            format!("{file} has a column {name:?}, as the predictions have"),
+            "leave it out of --keep, or rename it".to_owned(),
+        ));
+    }
     let n_rows = columns[0].cells.len();
     let bytes = format.encode(&columns)?;
     match out {
@@ -69,12 +101,41 @@ pub(crate) fn run(args: &PredictArgs) -> Result<String, Failure> {
     }
 }
 
-fn columns(model: &Model, predictions: Predictions, proba: bool) -> Vec<OutputColumn> {
+/// The columns of the table that are copied.
+fn kept(args: &PredictArgs, table: &RawTable, file: &str) -> Result<Vec<OutputColumn>, Failure> {
+    let is_all = args.keep.iter().any(|name| name == ALL);
+    let has = |name: &&String| table.columns.iter().any(|column| column.name == **name);
+    if let Some(name) = args.keep.iter().filter(|_| !is_all).find(|name| !has(name)) {
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        return Err(Failure::with_help(
+            format!("{file} has no column {name:?} to keep"),
+            format!("its columns are {}", names.join(", ")),
+        ));
+    }
+    let is_kept = |name: &String| is_all || args.keep.contains(name);
+    let columns = table.columns.iter().filter(|column| is_kept(&column.name));
+    Ok(columns
+        .map(|column| OutputColumn {
+            name: column.name.clone(),
+            cells: OutputCells::from(column.cells.clone()),
+        })
+        .collect())
+}
+
+fn repeated(columns: &[OutputColumn]) -> Option<&str> {
+    let is_repeated = |(at, column): &(usize, &OutputColumn)| {
+        columns[..*at].iter().any(|c| c.name == column.name)
+    };
+    columns.iter().enumerate().find(is_repeated).map(|(_, column)| column.name.as_str())
+}
+
+fn predicted(model: &Model, predictions: Predictions, args: &PredictArgs) -> Vec<OutputColumn> {
     let classes = model.class_names().expect("a model with a schema names its classes");
-    let Predictions { labels, probabilities, .. } = predictions;
+    let Predictions { probabilities, .. } = predictions;
+    let labels = model.decide(args.decision.of(model), &probabilities);
     let cells = OutputCells::Text { codes: labels.codes().to_vec(), texts: classes.to_vec() };
     let mut columns = vec![OutputColumn { name: "prediction".to_owned(), cells }];
-    if proba {
+    if args.proba {
         let n_classes = classes.len();
         columns.extend(classes.iter().enumerate().map(|(k, class)| {
             let values = probabilities.values().iter().skip(k).step_by(n_classes).copied();

@@ -109,10 +109,10 @@
 //! - [`learn`]: the components and pipelines themselves, and cross-validation under a deadline.
 
 pub use pitchpipe_automl::{
-    AutoMl, AutoMlError, BaseLearner, Baseline, Candidate, Combination, Event, Happened,
-    Importance, Method, Model, ModelFileError, OutOfFold, Pipeline, PredictError, Predictions,
-    Report, Scores, StopReason, TablePredictions, TimeSpent, WeightedPipeline, export, importances,
-    surrogate,
+    AutoMl, AutoMlError, BaseLearner, Baseline, Candidate, ClassScores, Combination, Evaluation,
+    Event, Happened, Importance, LabelledRows, Method, Model, ModelFileError, OutOfFold, Pipeline,
+    PredictError, Predictions, Report, Scores, StopReason, TablePredictions, TimeSpent,
+    WeightedPipeline, export, importances, surrogate,
 };
 pub use pitchpipe_learn as learn;
 pub use pitchpipe_table as table;

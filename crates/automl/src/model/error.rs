@@ -23,6 +23,20 @@ pub enum PredictError {
     /// The model was made from a dataset without names, so that no table can be matched to it.
     #[error("the model was made from columns without names, so it cannot be given a table")]
     NoSchema,
+    /// The table lacks the column that is predicted, and so cannot be measured by.
+    #[error("there is no column {column:?}, which the model predicts")]
+    NoTarget {
+        /// The column.
+        column: String,
+    },
+    /// No row can be measured by.
+    #[error("no row has one of the model's classes in column {column:?}")]
+    NoKnownClass {
+        /// The column.
+        column: String,
+        /// The model's classes.
+        classes: Vec<String>,
+    },
     /// The table does not match the schema.
     #[error(transparent)]
     Schema(#[from] SchemaError),

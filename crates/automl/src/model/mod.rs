@@ -2,6 +2,7 @@
 
 mod container;
 mod error;
+mod evaluate;
 mod file;
 mod format1;
 mod predict;
@@ -9,6 +10,7 @@ mod sections;
 
 pub use container::FORMAT;
 pub use error::{ModelFileError, PredictError};
+pub use evaluate::{ClassScores, Evaluation, LabelledRows};
 pub use predict::{Predictions, TablePredictions};
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};

@@ -5,12 +5,13 @@ mod text;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use pitchpipe_automl::Scores;
-use pitchpipe_table::{CancelCheck, ConfusionMatrix, Source};
-use serde_json::json;
+use pitchpipe_automl::{Evaluation, Predictions};
+use pitchpipe_table::{CancelCheck, Decision, Metric, Source};
+use serde::Serialize;
 
+use crate::decision::DecisionArg;
 use crate::failure::Failure;
-use crate::model_table::{labelled, load, read_for, schema_of, warn};
+use crate::model_table::{AsText, labelled, load, read_for, schema_of};
 use crate::table_args::ReadingArgs;
 
 /// Measure a model on a table that has the target.
@@ -28,7 +29,11 @@ pub(crate) struct EvaluateArgs {
     /// The table: CSV, TSV, ARFF, Parquet or Arrow, text also as .gz or .zst; `-` is standard input
     file: PathBuf,
 
-    /// Print one JSON object instead of text
+    /// How probabilities become labels
+    #[arg(long, value_enum, default_value_t)]
+    decision: DecisionArg,
+
+    /// Print one JSON object instead of text (docs/json.md)
     #[arg(long)]
     json: bool,
 
@@ -37,13 +42,18 @@ pub(crate) struct EvaluateArgs {
 }
 
 /// What a model is worth on a table.
-struct Evaluation<'a> {
+#[derive(Serialize)]
+struct Evaluated<'a> {
     model: &'a str,
     file: &'a str,
-    optimised: pitchpipe_table::Metric,
-    classes: &'a [String],
-    scores: Scores,
-    confusion: ConfusionMatrix,
+    /// How many rows had no class, or one that the model does not know.
+    n_rows_left_out: usize,
+    decision: Decision,
+    #[serde(flatten)]
+    evaluation: Evaluation,
+    notes: Vec<String>,
+    #[serde(skip)]
+    optimised: Metric,
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
@@ -51,37 +61,24 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();
     let missing = model.missing_cells();
-    let table = read_for(schema, &args.file, &args.reading, missing, &CancelCheck::never())?;
+    let table =
+        read_for(schema, &args.file, &args.reading, missing, AsText::NONE, &CancelCheck::never())?;
     let rows = labelled(schema, &file, table)?;
-    warn(&file, &rows.notes);
-    let predictions = model
-        .predict(rows.dataset.frame())
-        .map_err(|error| Failure::of_prediction(&file, &error))?;
-    let (truth, labels) = (rows.dataset.labels(), &predictions.labels);
-    let probabilities = predictions.probabilities.values();
-    let evaluation = Evaluation {
+    let unable = |error| Failure::of_prediction(&file, &error);
+    let Predictions { probabilities, .. } = model.predict(rows.dataset.frame()).map_err(unable)?;
+    let decision = args.decision.of(&model);
+    let labels = model.decide(decision, &probabilities);
+    let evaluated = Evaluated {
         model: &args.model.display().to_string(),
         file: &file,
+        n_rows_left_out: rows.n_left_out,
+        decision,
+        evaluation: model.evaluation(rows.dataset.labels(), &labels, probabilities.values()),
+        notes: rows.notes,
         optimised: model.report().metric,
-        classes: &schema.target().expect("a model has a target").classes,
-        scores: Scores::of(truth, labels, probabilities),
-        confusion: ConfusionMatrix::new(truth, labels),
     };
-    Ok(if args.json { as_json(&evaluation) } else { text::of(&evaluation) })
-}
-
-fn as_json(evaluation: &Evaluation<'_>) -> String {
-    let confusion = &evaluation.confusion;
-    let n = confusion.n_classes();
-    let counts: Vec<Vec<usize>> =
-        (0..n).map(|t| (0..n).map(|p| confusion.count(t, p)).collect()).collect();
-    let object = json!({
-        "model": evaluation.model,
-        "file": evaluation.file,
-        "rows": confusion.n_rows(),
-        "scores": evaluation.scores,
-        "classes": evaluation.classes,
-        "confusion": counts,
-    });
-    format!("{object}\n")
+    Ok(match args.json {
+        true => serde_json::to_string(&evaluated).expect("an evaluation is plain data") + "\n",
+        false => text::of(&evaluated),
+    })
 }

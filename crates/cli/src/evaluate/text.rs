@@ -1,6 +1,8 @@
 //! An evaluation for people.
 
-use super::Evaluation;
+use pitchpipe_automl::Evaluation;
+
+use super::Evaluated;
 use crate::scores::ScoreTable;
 use crate::text::{aligned, counted, shown};
 
@@ -9,14 +11,15 @@ const LONGEST_NAME: usize = 24;
 /// A confusion matrix of more classes would not fit a screen.
 const MAX_CLASSES: usize = 20;
 
-pub(super) fn of(evaluation: &Evaluation<'_>) -> String {
-    let rows = counted(evaluation.confusion.n_rows(), "row");
-    let mut text = format!("{} on {}: {rows}\n\n", evaluation.model, evaluation.file);
+pub(super) fn of(evaluated: &Evaluated<'_>) -> String {
+    let evaluation = &evaluated.evaluation;
+    let rows = counted(evaluation.n_rows, "row");
+    let mut text = format!("{} on {}: {rows}\n\n", evaluated.model, evaluated.file);
     let scores = ScoreTable {
         scores: &evaluation.scores,
         standard_errors: None,
         baselines: &[],
-        optimised: evaluation.optimised,
+        optimised: evaluated.optimised,
         n_classes: evaluation.classes.len(),
     };
     text += &scores.lines();
@@ -25,32 +28,28 @@ pub(super) fn of(evaluation: &Evaluation<'_>) -> String {
     text
 }
 
-fn classes(evaluation: &Evaluation<'_>) -> String {
-    let m = &evaluation.confusion;
+fn classes(evaluation: &Evaluation) -> String {
+    let share = |s: Option<f64>| s.map_or("–".to_owned(), |s| format!("{s:.4}"));
     let mut rows = vec![["class", "rows", "recall", "precision", "F1"].map(str::to_owned).to_vec()];
-    for (k, class) in evaluation.classes.iter().enumerate() {
-        let (right, n, said) = (m.count(k, k), m.n_true(k), m.n_predicted(k));
-        rows.push(vec![
-            shown(class, LONGEST_NAME),
-            n.to_string(),
-            share(right, n),
-            share(right, said),
-            share(2 * right, n + said),
-        ]);
-    }
+    rows.extend(evaluation.classes.iter().map(|c| {
+        vec![
+            shown(&c.class, LONGEST_NAME),
+            c.n_rows.to_string(),
+            share(c.recall),
+            share(c.precision),
+            share(c.f1),
+        ]
+    }));
     aligned(&rows, "", &[1, 2, 3, 4])
 }
 
-fn share(part: usize, whole: usize) -> String {
-    if whole == 0 { "–".to_owned() } else { format!("{:.4}", part as f64 / whole as f64) }
-}
-
-fn confusion(evaluation: &Evaluation<'_>) -> String {
+fn confusion(evaluation: &Evaluation) -> String {
     let (m, n) = (&evaluation.confusion, evaluation.classes.len());
     if n > MAX_CLASSES {
         return most_confused(evaluation);
     }
-    let names: Vec<String> = evaluation.classes.iter().map(|c| shown(c, LONGEST_NAME)).collect();
+    let names: Vec<String> =
+        evaluation.classes.iter().map(|c| shown(&c.class, LONGEST_NAME)).collect();
     let head = std::iter::once("is \\ predicted".to_owned()).chain(names.iter().cloned());
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
     for t in 0..n {
@@ -61,7 +60,7 @@ fn confusion(evaluation: &Evaluation<'_>) -> String {
 }
 
 /// The pairs that are taken for each other most often.
-fn most_confused(evaluation: &Evaluation<'_>) -> String {
+fn most_confused(evaluation: &Evaluation) -> String {
     let (m, n) = (&evaluation.confusion, evaluation.classes.len());
     let mut pairs: Vec<(usize, usize, usize)> = (0..n)
         .flat_map(|t| (0..n).map(move |p| (t, p)))
@@ -70,7 +69,7 @@ fn most_confused(evaluation: &Evaluation<'_>) -> String {
         .filter(|(count, ..)| *count > 0)
         .collect();
     pairs.sort_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let name = |k: usize| shown(&evaluation.classes[k], LONGEST_NAME);
+    let name = |k: usize| shown(&evaluation.classes[k].class, LONGEST_NAME);
     let rows: Vec<Vec<String>> = pairs
         .iter()
         .take(MAX_CLASSES)

@@ -21,7 +21,7 @@ use pitchpipe_table::{
 
 use crate::Done;
 use crate::failure::{Failure, NOTHING_YET};
-use crate::model_table::{labelled, read_for, warn};
+use crate::model_table::{AsText, labelled, read_for, warn};
 use crate::values::written_duration;
 use interrupt::Interrupt;
 use progress::Reporter;
@@ -148,11 +148,9 @@ impl Reading<'_> {
         let schema = training.schema().expect("a dataset from a table has a schema");
         let reading = &self.args.table.reading;
         let missing = MissingCells::default();
-        let table = read_for(schema, file, reading, &missing, &CancelCheck::never())?;
+        let table = read_for(schema, file, reading, &missing, AsText::NONE, &CancelCheck::never())?;
         let name = Source::from_argument(file).name();
-        let rows = labelled(schema, &name, table)?;
-        warn(&name, &rows.notes);
-        Ok(Some(rows.dataset))
+        Ok(Some(labelled(schema, &name, table)?.dataset))
     }
 
     fn unread(&self, source: &Source, error: TableError) -> Failure {

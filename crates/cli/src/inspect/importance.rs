@@ -6,7 +6,7 @@ use pitchpipe_automl::{Importance, Model, importances};
 use pitchpipe_table::{CancelCheck, Source};
 
 use crate::failure::Failure;
-use crate::model_table::{labelled, read_for, schema_of, warn};
+use crate::model_table::{AsText, labelled, read_for, schema_of};
 use crate::table_args::ReadingArgs;
 
 pub(super) fn measure(
@@ -16,8 +16,14 @@ pub(super) fn measure(
 ) -> Result<Vec<Importance>, Failure> {
     let schema = schema_of(model)?;
     let name = Source::from_argument(file).name();
-    let table = read_for(schema, file, reading, model.missing_cells(), &CancelCheck::never())?;
+    let table = read_for(
+        schema,
+        file,
+        reading,
+        model.missing_cells(),
+        AsText::NONE,
+        &CancelCheck::never(),
+    )?;
     let rows = labelled(schema, &name, table)?;
-    warn(&name, &rows.notes);
     importances(model, &rows.dataset).map_err(|error| Failure::of_prediction(&name, &error))
 }

@@ -1,8 +1,9 @@
 //! A model for people.
 
 use pitchpipe_automl::{Combination, Importance, Model, Report, StopReason};
-use pitchpipe_table::{Kind, Schema};
+use pitchpipe_table::{Kind, Metric, Schema};
 
+use crate::decision;
 use crate::scores::ScoreTable;
 use crate::text::{aligned, counted, shown};
 
@@ -21,6 +22,7 @@ pub(super) fn of(
         opening(file, report),
         format!("scores on the rows it was chosen by\n{}", ScoreTable::of(report).lines()),
         ensemble_lines(model, usize::MAX),
+        decision_line(model),
         leaderboard(report, n_candidates),
         time_spent(report),
     ];
@@ -37,17 +39,36 @@ fn opening(file: &str, report: &Report) -> String {
         StopReason::Cancelled => "it was interrupted",
         _ => "nothing was left that would fit the time",
     };
+    let rows = match report.n_rows_used {
+        n if n < report.n_rows => {
+            format!("{n} of {}, a sample,", counted(report.n_rows, "row"))
+        }
+        n => counted(n, "row"),
+    };
     format!(
-        "{file}\nmade from {}, {} and {} by method {}, seed {}, for {}\n{:.1}s of {}s: {ended}\n",
-        counted(report.n_rows, "row"),
+        "{file}\ntrained on {rows} with {} and {} by method {}, seed {}, for {}\n{:.1}s of {}s: {ended}\n",
         counted(report.n_features, "feature"),
         counted(report.n_classes, "class"),
         report.method,
         report.seed,
-        report.metric.name().replace('_', " "),
+        in_words(report.metric),
         report.elapsed_secs,
         report.budget_secs,
     )
+}
+
+/// Which rule turns probabilities into labels, and why.
+fn decision_line(model: &Model) -> String {
+    format!(
+        "decides on a class where {}: the rule for {}\n\
+         (pitchpipe predict --decision chooses another; --proba shows what was decided on)\n",
+        decision::in_words(model.decision()),
+        in_words(model.report().metric),
+    )
+}
+
+fn in_words(metric: Metric) -> String {
+    metric.name().replace('_', " ")
 }
 
 /// The heaviest base learners with their weights, and how they are combined.
@@ -125,9 +146,7 @@ fn importance_lines(importances: &[Importance]) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = sorted.iter().take(MAX_COLUMNS).map(line).collect();
-    let mut text =
-        "what each column matters: the error grows so much when its cells change places\n"
-            .to_owned();
+    let mut text = "importance: how much the error grows when a column is shuffled\n".to_owned();
     text += &aligned(&rows, "  ", &[0]);
     if sorted.len() > MAX_COLUMNS {
         text += &format!("  … and {} more; --json lists them all\n", sorted.len() - MAX_COLUMNS);

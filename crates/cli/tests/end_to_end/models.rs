@@ -76,6 +76,50 @@ fn every_output_format_holds_the_same_table() {
 }
 
 #[test]
+fn kept_columns_are_copied_as_they_are_written() {
+    let folder = folder();
+    let table = fs::read_to_string(folder.join("penguins.csv")).unwrap();
+    let with_id = |(i, line): (usize, &str)| match i {
+        0 => format!("id,{line}\n"),
+        _ => format!("{i:05},{line}\n"),
+    };
+    let table: String = table.lines().enumerate().map(with_id).collect();
+    fs::write(folder.join("id.csv"), table).unwrap();
+    let args = ["predict", "penguins.pp", "id.csv", "--keep", "id", "--keep", "year"];
+    let text = succeed(folder, &args);
+    assert!(text.starts_with("id,year,prediction\n00001,2007,Adelie\n"), "{text}");
+    assert_eq!(text.lines().count(), 345);
+    let plain = succeed(folder, &["predict", "penguins.pp", "penguins.csv"]);
+    let last = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.rsplit(',').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(last(&text), last(&plain), "what is kept changes no prediction");
+    let all = succeed(folder, &["predict", "penguins.pp", "id.csv", "--keep", "all"]);
+    assert!(all.starts_with("id,species,island,"), "{all}");
+    assert_eq!(last(&all), last(&plain));
+    assert_eq!(
+        fail(folder, &["predict", "penguins.pp", "penguins.csv", "--keep", "id"]).lines().next(),
+        Some("error: penguins.csv has no column \"id\" to keep")
+    );
+}
+
+#[test]
+fn the_user_chooses_how_probabilities_become_labels() {
+    let folder = folder();
+    let proba = ["predict", "penguins.pp", "penguins.csv", "--proba"];
+    let text = succeed(folder, &[&proba[..], &["--decision", "most-probable"]].concat());
+    let classes = ["Adelie", "Chinstrap", "Gentoo"];
+    for line in rows(&text) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let p: Vec<f64> = cells[1..].iter().map(|cell| cell.parse().unwrap()).collect();
+        let said = classes.iter().position(|class| *class == cells[0]).unwrap();
+        assert!(p.iter().all(|other| p[said] >= *other), "{line}");
+    }
+    let own = succeed(folder, &proba);
+    assert_eq!(succeed(folder, &[&proba[..], &["--decision", "balanced"]].concat()), own);
+}
+
+#[test]
 fn categories_never_met_are_noted_and_missing_columns_all_named() {
     let folder = folder();
     let row = "Atlantis,39.1,18.7,181,3750,male,2007";
@@ -103,8 +147,10 @@ fn an_evaluation_counts_the_rows_that_have_a_class() {
     let folder = folder();
     let text = succeed(folder, &["evaluate", "penguins.pp", "penguins.csv", "--json"]);
     let object: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(object["rows"], 344);
-    assert_eq!(object["classes"], serde_json::json!(["Adelie", "Chinstrap", "Gentoo"]));
+    assert_eq!((&object["n_rows"], &object["n_rows_left_out"]), (&344.into(), &0.into()));
+    let classes: Vec<&Value> =
+        object["classes"].as_array().unwrap().iter().map(|c| &c["class"]).collect();
+    assert_eq!(classes, ["Adelie", "Chinstrap", "Gentoo"]);
     let matrix: Vec<Vec<u64>> = serde_json::from_value(object["confusion"].clone()).unwrap();
     assert_eq!(matrix.iter().flatten().sum::<u64>(), 344);
     assert!(object["scores"]["accuracy"].as_f64().unwrap() > 0.95);

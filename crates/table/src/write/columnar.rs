@@ -45,7 +45,8 @@ fn batch(columns: &[OutputColumn]) -> Result<RecordBatch, WriteError> {
             OutputCells::Numbers(_) => DataType::Float64,
             OutputCells::Text { .. } => DataType::Utf8,
         };
-        Field::new(&column.name, kind, false)
+        let cells = &column.cells;
+        Field::new(&column.name, kind, (0..cells.len()).any(|row| cells.is_missing(row)))
     };
     let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
     let arrays = columns.iter().map(|column| array(&column.cells)).collect();
@@ -54,10 +55,12 @@ fn batch(columns: &[OutputColumn]) -> Result<RecordBatch, WriteError> {
 
 fn array(cells: &OutputCells) -> ArrayRef {
     match cells {
-        OutputCells::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
+        OutputCells::Numbers(values) => {
+            Arc::new(values.iter().map(|&v| (!v.is_nan()).then_some(v)).collect::<Float64Array>())
+        }
         OutputCells::Text { codes, texts } => {
-            let text = |&code: &u32| texts[code as usize].as_str();
-            Arc::new(StringArray::from_iter_values(codes.iter().map(text)))
+            let text = |&code: &u32| texts.get(code as usize).map(String::as_str);
+            Arc::new(codes.iter().map(text).collect::<StringArray>())
         }
     }
 }

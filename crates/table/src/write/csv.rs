@@ -17,6 +17,7 @@ pub(super) fn encode(columns: &[OutputColumn], n_rows: usize, delimiter: u8) -> 
         for (j, column) in columns.iter().enumerate() {
             separate(&mut bytes, j, delimiter);
             match &column.cells {
+                cells if cells.is_missing(row) => (),
                 OutputCells::Text { codes, .. } => {
                     bytes.extend_from_slice(texts[j][codes[row] as usize].as_bytes());
                 }

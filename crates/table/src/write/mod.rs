@@ -8,6 +8,8 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::{Cells, MISSING_CODE, written_instant};
+
 pub use atomic::{check_writable, write_atomically};
 
 /// A column to be written.
@@ -22,9 +24,9 @@ pub struct OutputColumn {
 /// The cells of a column to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputCells {
-    /// Numbers.
+    /// Numbers; a missing cell is NaN.
     Numbers(Vec<f64>),
-    /// Codes into a list of texts.
+    /// Codes into a list of texts; a missing cell is [`MISSING_CODE`].
     Text {
         /// One code per row.
         codes: Vec<u32>,
@@ -45,6 +47,34 @@ impl OutputCells {
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether the cell of a row is missing.
+    pub fn is_missing(&self, row: usize) -> bool {
+        match self {
+            Self::Numbers(values) => values[row].is_nan(),
+            Self::Text { codes, .. } => codes[row] == MISSING_CODE,
+        }
+    }
+}
+
+/// Cells as they were read; instants are written out.
+impl From<Cells> for OutputCells {
+    fn from(cells: Cells) -> Self {
+        match cells {
+            Cells::Numbers { values, .. } => Self::Numbers(values.to_vec()),
+            Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
+                Self::Text { codes: codes.to_vec(), texts }
+            }
+            Cells::Instants { seconds } => {
+                let present = seconds.iter().filter(|s| !s.is_nan());
+                let texts = present.map(|&s| written_instant(s)).collect();
+                let mut next = 0..;
+                let code = |s: &f64| if s.is_nan() { None } else { next.next() };
+                let codes = seconds.iter().map(code).map(|c| c.unwrap_or(MISSING_CODE)).collect();
+                Self::Text { codes, texts }
+            }
+        }
     }
 }
 
