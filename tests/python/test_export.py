@@ -95,6 +95,34 @@ def test_a_whole_ensemble_runs_as_a_script(model):
     assert np.mean(same) > 0.97
 
 
+def as_other_text(path, delimiter, decimal, encoding, header):
+    table = pd.read_csv(PENGUINS)
+    table["sex"] = table["sex"].replace({"male": "mâle"})
+    table.to_csv(path, sep=delimiter, decimal=decimal, encoding=encoding, header=header, index=False, na_rep="NA")
+
+
+@pytest.mark.parametrize(
+    "delimiter, decimal, encoding, header, target",
+    [
+        (";", ",", "cp1252", True, "species"),
+        ("\t", ".", "utf-16", True, "species"),
+        ("|", ".", "utf-8-sig", False, "column_1"),
+    ],
+)
+def test_a_script_reads_what_the_model_read(tmp_path, delimiter, decimal, encoding, header, target):
+    table, model, script = tmp_path / "table.txt", tmp_path / "m.pp", tmp_path / "m.py"
+    as_other_text(table, delimiter, decimal, encoding, header)
+    fit = [PITCHPIPE, "fit", table, "--target", target, "--time-budget", "300s", "--max-evaluations", "6"]
+    subprocess.run([*fit, "--quiet", "--out", model], check=True)
+    subprocess.run([PITCHPIPE, "export", model, "--out", script], check=True)
+    run = [sys.executable, script, table, table]
+    theirs = subprocess.run(run, check=True, capture_output=True, text=True).stdout
+    ours = subprocess.run([PITCHPIPE, "predict", model, table], check=True, capture_output=True, text=True).stdout
+    theirs, ours = ([line.split(",")[0] for line in text.splitlines()] for text in (theirs, ours))
+    assert len(theirs) == len(ours) == 345
+    assert np.mean([a == b for a, b in zip(theirs, ours)]) > 0.97
+
+
 def test_a_script_used_wrongly_says_how(model):
     script = model.with_suffix(".py")
     subprocess.run([PITCHPIPE, "export", model, "--out", script], check=True)

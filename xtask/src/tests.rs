@@ -24,10 +24,14 @@ pub(crate) fn test() -> Result<(), String> {
     run(Command::new("cargo").args(["test", "--release", "--workspace"]))?;
     // The Python tests run programs among them.
     run(Command::new("cargo").args(["build", "--release", "--workspace", "--examples"]))?;
-    let python = python::environment("tests")?;
-    run(Command::new(python)
-        .args(["-m", "pytest", "-q", "tests/python"])
-        .current_dir(python::root()))
+    let pytest = |environment: &str, what: &str| {
+        let python = python::environment(environment)?;
+        run(Command::new(python).args(["-m", "pytest", "-q", what]).current_dir(python::root()))
+    };
+    pytest("tests", "tests/python")?;
+    // Exported scripts run on the oldest and on the newest scikit-learn that `export --help` names.
+    pytest("export-oldest", "tests/python/test_export.py")?;
+    pytest("export-newest", "tests/python/test_export.py")
 }
 
 /// Runs a command, echoing it first; fails if it fails.

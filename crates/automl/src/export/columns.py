@@ -1,8 +1,50 @@
+def text_of(path):
+    """UTF-8 with or without its mark, UTF-16 with one, else Windows-1252; compressed or not."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", errors="replace")
+
+
 def read(path):
+    """A table as the model's was read: Parquet, Arrow, or text whose delimiter is found out."""
     if path.endswith((".parquet", ".pq")):
         return pd.read_parquet(path)
-    delimiter = "\t" if ".tsv" in path else ","
-    return pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False, na_values=MISSING)
+    if path.endswith((".arrow", ".feather", ".ipc")):
+        return pd.read_feather(path)
+    text = text_of(path)
+    names = [*COLUMNS, TARGET]
+    # Columns of a table without names were called by their positions.
+    has_names = not all(re.fullmatch(r"column_[0-9]+", name) for name in names)
+    first = next(line for line in text.splitlines() if line.strip())
+
+    def n_fitting(delimiter):
+        cells = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
+        return len([c for c in cells if c in names]) if has_names else len(cells)
+
+    table = pd.read_csv(
+        io.StringIO(text),
+        sep=max([",", "\t", ";", "|", " "], key=n_fitting),
+        header=0 if has_names else None,
+        dtype=str,
+        keep_default_na=False,
+        na_values=MISSING,
+        skipinitialspace=True,
+    )
+    return table if has_names else table.set_axis([f"column_{i + 1}" for i in range(table.shape[1])], axis=1)
+
+
+def numbers(cells):
+    """Numbers, with a decimal point or a decimal comma."""
+    if pd.api.types.is_numeric_dtype(cells):
+        return cells
+    return pd.to_numeric(cells.str.replace(r"^([-+]?[0-9]*),([0-9]+)$", r"\1.\2", regex=True))
 
 
 def codes(cells, levels):
@@ -42,7 +84,7 @@ def features(table):
     columns = []
     for name, kind in COLUMNS.items():
         if kind == "number":
-            columns.append(pd.to_numeric(table[name]))
+            columns.append(numbers(table[name]))
         elif isinstance(kind, list):
             columns.append(codes(table[name], kind))
         else:

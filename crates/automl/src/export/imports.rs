@@ -50,7 +50,9 @@ impl Imports {
 
     pub(super) fn text(&self) -> String {
         let mut text =
-            "import sys\nimport warnings\n\nimport numpy as np\nimport pandas as pd\n".to_owned();
+            "import csv\nimport gzip\nimport io\nimport re\nimport sys\nimport warnings\n\n\
+             import numpy as np\nimport pandas as pd\n"
+                .to_owned();
         if self.needs_l1 {
             text += "import sklearn\n";
         }

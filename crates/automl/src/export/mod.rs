@@ -17,6 +17,14 @@ use crate::{Combination, Model};
 use components::{estimator, imputer, reducer, scaler};
 use imports::Imports;
 
+/// The scikit-learn releases that scripts are tested on: the oldest and the newest.
+pub const OLDEST: &str = "1.2";
+/// The newest of them.
+pub const NEWEST: &str = "1.9";
+
+/// How every script begins.
+pub const SCRIPT_OPENING: &str = "#!/usr/bin/env python3\n\"\"\"What pitchpipe found to predict ";
+
 /// What a script is made of.
 #[derive(Clone, Debug)]
 pub struct Script<'a> {
@@ -100,13 +108,12 @@ impl Script<'_> {
         let n = self.learners.len();
         let pipelines = if n == 1 { "one pipeline".to_owned() } else { format!("{n} pipelines") };
         format!(
-            r#"#!/usr/bin/env python3
-"""What pitchpipe found to predict {}: {pipelines}, as a scikit-learn script.
+            r#"{SCRIPT_OPENING}{}: {pipelines}, as a scikit-learn script.
 
     python THIS_SCRIPT TRAINING_TABLE NEW_TABLE > predictions.csv
 
-fits the pipelines on the first table (CSV, TSV or Parquet) and predicts the rows of the second. It asks for
-scikit-learn 1.2 or newer and pandas; install pitchpipe for the model itself, which needs neither.
+fits the pipelines on the first table (delimited text, Parquet or Arrow) and predicts the rows of the second. It asks
+for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the model itself, which needs neither.
 """
 
 "#,
