@@ -11,6 +11,8 @@ mod python;
 mod reference;
 mod surrogate;
 mod tests;
+#[cfg(unix)]
+mod torture;
 
 use std::process::ExitCode;
 
@@ -42,6 +44,9 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
     Reference(reference::Options),
+    /// Run random commands on damaged files under signals, limits, closed pipes and full disks; fail on any finding.
+    #[cfg(unix)]
+    Torture(torture::Options),
     /// Make the store in data/meta and the surrogate inside the program anew.
     Surrogate(surrogate::Options),
 }
@@ -56,6 +61,8 @@ fn main() -> ExitCode {
         Chore::Parity(options) => parity::run(&options),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Reference(options) => reference::run(&options),
+        #[cfg(unix)]
+        Chore::Torture(options) => torture::torture(&options),
         Chore::Surrogate(options) => surrogate::run(&options),
     };
     match result {
