@@ -44,6 +44,17 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// Whether the first signal lets the command end in order, with what it has.
+    pub(crate) fn is_patient(&self) -> bool {
+        match self {
+            Self::Fit(_) => true,
+            Self::Meta(args) => args.is_patient(),
+            _ => false,
+        }
+    }
+}
+
 /// Say what a table holds, before anything is learnt from it.
 ///
 /// Shows what was read and how it was understood: each column's kind, its missing cells, the classes of the

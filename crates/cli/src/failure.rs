@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::Path;
 
 use pitchpipe_automl::offline::OfflineError;
+use pitchpipe_automl::online::address_space_limit;
 use pitchpipe_automl::surrogate::SurrogateFileError;
 use pitchpipe_automl::{AutoMlError, ModelFileError, PredictError};
 use pitchpipe_table::{SchemaError, TableError, WriteError};
 
-use crate::values::written_duration;
+use crate::text::harmless;
+use crate::values::{written_duration, written_size};
 
 /// An error and, where there is one, the next thing to try.
 #[derive(Debug)]
@@ -24,6 +26,32 @@ impl Failure {
 
     pub(crate) fn with_help(message: String, help: String) -> Self {
         Self { message, help: Some(help) }
+    }
+
+    /// The system gave no more memory.
+    pub(crate) fn out_of_memory() -> Self {
+        let message = match address_space_limit() {
+            Some(limit) => {
+                format!("out of memory: the limit is {} (ulimit -v)", written_size(limit))
+            }
+            None => "out of memory: the system gave no more".to_owned(),
+        };
+        let help = "raise the limit, use fewer --threads, or take fewer rows or columns";
+        Self::with_help(message, help.to_owned())
+    }
+
+    /// The same, without proposals of flags that say what columns are: a model knows that, and the commands that take
+    /// one have no such flags.
+    pub(crate) fn of_a_models_table(mut self) -> Self {
+        const FOREIGN: [&str; 3] = ["--categorical ", "--numeric ", "--exclude "];
+        if let Some(help) = &self.help {
+            let is_foreign = |clause: &&str| FOREIGN.iter().any(|flag| clause.contains(flag));
+            let clauses: Vec<&str> =
+                help.split(", ").filter(|clause| !is_foreign(clause)).collect();
+            let help = clauses.join(", ").replace(", or --", ", or pass --");
+            self.help = (!help.is_empty()).then_some(help);
+        }
+        self
     }
 
     /// What is wrong with the columns of a file.
@@ -89,6 +117,13 @@ impl Failure {
             AutoMlError::NotInSurrogate { .. } => {
                 "choose another --method, or a --surrogate that was trained for it".to_owned()
             }
+            AutoMlError::TooLittleMemory { needed, .. } => {
+                format!("give it more, such as --memory {}", written_size(needed.saturating_mul(2)))
+            }
+            AutoMlError::TooLittleAddressSpace { needed, .. } => format!(
+                "raise it (ulimit -v {}), or use fewer --threads",
+                needed.saturating_mul(2) / 1024
+            ),
             AutoMlError::AllFailed { .. } => {
                 "a larger --memory or --time-budget may help; see pitchpipe describe for the table"
                     .to_owned()
@@ -132,10 +167,27 @@ impl From<WriteError> for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.message)?;
+        // Names of files and columns are part of it, and must not steer the terminal.
+        writeln!(f, "error: {}", harmless(&self.message))?;
         match &self.help {
-            Some(help) => writeln!(f, "help: {help}"),
+            Some(help) => writeln!(f, "help: {}", harmless(help)),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_proposes_flags_that_it_has() {
+        let help = |text: &str| {
+            Failure::with_help(String::new(), text.to_owned()).of_a_models_table().help
+        };
+        let all = "correct the cell, or pass --categorical age, or --missing thirty if it stands for a missing value";
+        let own = "correct the cell, or pass --missing thirty if it stands for a missing value";
+        assert_eq!(help(all).as_deref(), Some(own));
+        assert_eq!(help("correct the row").as_deref(), Some("correct the row"));
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! Results go to standard output, all else to standard error. The exit code is 0 when the work is done, 1
 //! when it failed, 2 when the command line was wrong, and 3 when Ctrl-C ended a fit and the best model so far
-//! was written.
+//! was written. What can be saved is saved before it is told, and nothing that cannot be told ends the work.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
+mod console;
 mod decision;
 mod describe;
 mod evaluate;
@@ -15,14 +18,18 @@ mod help_files;
 mod inspect;
 mod meta;
 mod model_table;
+mod output;
 mod predict;
 mod scores;
+#[cfg_attr(not(unix), path = "signals_elsewhere.rs")]
+mod signals;
 mod table_args;
 mod text;
 mod values;
 
-use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use clap::Parser;
@@ -34,13 +41,27 @@ use failure::Failure;
 pub(crate) struct Done {
     /// The result, for standard output.
     text: String,
+    /// Whether the result is in a file, and the text only says so.
+    is_saved: bool,
     /// Whether Ctrl-C ended the work early, with something to show for it.
     ended_early: bool,
 }
 
+impl Done {
+    /// The text is the result.
+    pub(crate) fn printed(text: String) -> Self {
+        Self { text, is_saved: false, ended_early: false }
+    }
+
+    /// The result is in a file; the text says so.
+    pub(crate) fn saved(text: String) -> Self {
+        Self { text, is_saved: true, ended_early: false }
+    }
+}
+
 impl From<String> for Done {
     fn from(text: String) -> Self {
-        Self { text, ended_early: false }
+        Self::printed(text)
     }
 }
 
@@ -51,34 +72,37 @@ fn main() -> ExitCode {
     // A time budget begins with the process.
     let started = Instant::now();
     let args = Args::parse();
-    let result = match &args.command {
-        Command::Fit(args) => fit::run(args, started),
-        Command::Predict(args) => predict::run(args).map(Done::from),
-        Command::Evaluate(args) => evaluate::run(args).map(Done::from),
-        Command::Inspect(args) => inspect::run(args).map(Done::from),
-        Command::Export(args) => export::run(args).map(Done::from),
-        Command::Describe(args) => describe::run(args).map(Done::from),
-        Command::Meta(args) => meta::run(args).map(Done::from),
-        Command::Completions(args) => Ok(help_files::completions(args).into()),
-        Command::Man(args) => help_files::man(args).map(Done::from),
-    };
-    match result.and_then(|done| print(done.text.as_bytes()).map(|()| done.ended_early)) {
+    let result = signals::listen(args.command.is_patient())
+        .and_then(|stop| run(&args.command, started, &stop));
+    match result.and_then(print) {
         Ok(false) => ExitCode::SUCCESS,
         Ok(true) => ExitCode::from(ENDED_EARLY),
         Err(failure) => {
-            eprint!("{failure}");
+            console::say(failure);
             ExitCode::FAILURE
         }
     }
 }
 
-/// Prints a result. A reader that has seen enough (`| head`) is no failure.
-pub(crate) fn print(output: &[u8]) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(output).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("standard output: {e}")))
-        }
-        _ => Ok(()),
+/// Runs a command; `stop` is raised when it is to end and keep what it has.
+fn run(command: &Command, started: Instant, stop: &Arc<AtomicBool>) -> Result<Done, Failure> {
+    match command {
+        Command::Fit(args) => fit::run(args, started, stop),
+        Command::Predict(args) => predict::run(args),
+        Command::Evaluate(args) => evaluate::run(args).map(Done::from),
+        Command::Inspect(args) => inspect::run(args).map(Done::from),
+        Command::Export(args) => export::run(args),
+        Command::Describe(args) => describe::run(args).map(Done::from),
+        Command::Meta(args) => meta::run(args, stop),
+        Command::Completions(args) => Ok(help_files::completions(args).into()),
+        Command::Man(args) => help_files::man(args).map(Done::saved),
+    }
+}
+
+/// Prints what a command leaves; whether it ended early. What is saved is no failure because nobody could be told.
+fn print(done: Done) -> Result<bool, Failure> {
+    match console::print(text::harmless(&done.text).as_bytes()) {
+        Err(failure) if !done.is_saved => Err(failure),
+        _ => Ok(done.ended_early),
     }
 }

@@ -8,6 +8,7 @@ use pitchpipe_table::{
     CancelCheck, MissingCells, RawTable, ReadOptions, Schema, Source, TableError, read,
 };
 
+use crate::console::say_line;
 use crate::failure::Failure;
 use crate::table_args::ReadingArgs;
 
@@ -60,7 +61,7 @@ pub(crate) fn read_for(
         Err(TableError::NoSuchColumn { .. }) => {
             Ok(read(&source, &ReadOptions { categorical: Vec::new(), ..options }, cancel)?)
         }
-        result => Ok(result?),
+        result => result.map_err(|error| Failure::from(error).of_a_models_table()),
     }
 }
 
@@ -99,6 +100,6 @@ pub(crate) fn labelled(
 /// Says on standard error what did not match but did not stand in the way.
 pub(crate) fn warn(file: &str, notes: &[String]) {
     for note in notes {
-        eprintln!("note: {file}: {}", crate::text::shown(note, 400));
+        say_line(format_args!("note: {file}: {note}"));
     }
 }

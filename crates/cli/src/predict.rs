@@ -9,9 +9,12 @@ use pitchpipe_table::{
     write_atomically,
 };
 
+use crate::Done;
+use crate::console::print;
 use crate::decision::DecisionArg;
 use crate::failure::Failure;
 use crate::model_table::{AsText, load, read_for, schema_of, warn};
+use crate::output::check_is_no_input;
 use crate::table_args::ReadingArgs;
 use crate::text::counted;
 
@@ -61,11 +64,12 @@ pub(crate) struct PredictArgs {
 /// What stands for all columns.
 const ALL: &str = "all";
 
-pub(crate) fn run(args: &PredictArgs) -> Result<String, Failure> {
+pub(crate) fn run(args: &PredictArgs) -> Result<Done, Failure> {
     // What is wrong with the output is said before the work, not after it.
     let out = args.out.as_ref().filter(|out| out.as_os_str() != "-");
     let format = out.map_or(Ok(OutputFormat::Csv), |out| OutputFormat::of_path(out))?;
     if let Some(out) = out {
+        check_is_no_input(out, &[&args.model, &args.file])?;
         check_writable(out)?;
     }
     let model = load(&args.model)?;
@@ -93,10 +97,11 @@ pub(crate) fn run(args: &PredictArgs) -> Result<String, Failure> {
     let n_rows = columns[0].cells.len();
     let bytes = format.encode(&columns)?;
     match out {
-        None => crate::print(&bytes).map(|()| String::new()),
+        None => print(&bytes).map(|()| Done::printed(String::new())),
         Some(out) => {
             write_atomically(out, &bytes)?;
-            Ok(format!("{}: {} predicted\n", out.display(), counted(n_rows, "row")))
+            let n_rows = counted(n_rows, "row");
+            Ok(Done::saved(format!("{}: {n_rows} predicted\n", out.display())))
         }
     }
 }

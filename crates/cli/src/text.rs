@@ -1,5 +1,7 @@
 //! Small things that make plain text readable: aligned columns, short numbers, harmless names.
 
+use std::borrow::Cow;
+
 /// Lines of cells, each column as wide as its widest cell; the last is left as it is.
 pub(crate) fn aligned(rows: &[Vec<String>], indent: &str, right: &[usize]) -> String {
     let n_columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -26,6 +28,16 @@ pub(crate) fn shown(text: &str, longest: usize) -> String {
         short.push('…');
     }
     if short.is_empty() { "\"\"".to_owned() } else { short }
+}
+
+/// Lines that may hold names from files, with everything escaped that would steer the terminal.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| if is_harmless(c) { vec![c] } else { printable(c) };
+    Cow::Owned(text.chars().flat_map(escaped).collect())
 }
 
 fn printable(c: char) -> Vec<char> {
@@ -93,6 +105,8 @@ mod tests {
         assert_eq!(shown("a\u{1b}[31mred\n", 40), "a\\u{1b}[31mred\\n");
         assert_eq!(shown("a rather long name", 8), "a rather…");
         assert_eq!(shown("", 8), "\"\"");
+        assert_eq!(harmless("one\ttwo\nthree"), "one\ttwo\nthree");
+        assert_eq!(harmless("a\u{1b}]0;title\u{7}\n"), "a\\u{1b}]0;title\\u{7}\n");
     }
 
     #[test]

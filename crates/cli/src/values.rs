@@ -16,6 +16,10 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         Ok(number) if number > 0.0 && number * unit < 1e9 => {
             Ok(Duration::from_secs_f64(number * unit))
         }
+        Ok(number) if number <= 0.0 => {
+            Err("a time is more than nothing: say 30s, 5m or 1h".to_owned())
+        }
+        Ok(number) if number * unit >= 1e9 => Err("that is longer than thirty years".to_owned()),
         _ => Err("expected a time such as 30s, 5m or 1h".to_owned()),
     }
 }
@@ -28,6 +32,17 @@ pub(crate) fn written_duration(time: Duration) -> String {
         s if s < 1.0 => format!("{:.0}ms", s * 1e3),
         s if s.fract() < 0.05 || s >= 100.0 => format!("{s:.0}s"),
         s => format!("{s:.1}s"),
+    }
+}
+
+/// A size as people write it: `4GB`, `1.5GB`, `350MB`.
+pub(crate) fn written_size(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        b if b < 1e6 => format!("{:.0}kB", (b / 1e3).ceil()),
+        b if b < 1e9 => format!("{:.0}MB", (b / 1e6).ceil()),
+        b if (b / 1e9).fract() < 0.05 => format!("{:.0}GB", b / 1e9),
+        b => format!("{:.1}GB", b / 1e9),
     }
 }
 
@@ -75,6 +90,13 @@ mod tests {
         assert_eq!(size("4096"), Ok(4096));
         for wrong in ["", "GB", "-1GB", "0", "1e300GB", "4 parsecs", "nan"] {
             assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_as_they_are_read() {
+        for text in ["4GB", "1.5GB", "350MB", "64kB"] {
+            assert_eq!(written_size(size(text).unwrap()), text);
         }
     }
 

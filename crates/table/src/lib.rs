@@ -36,5 +36,6 @@ pub use schema::{
 };
 pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};
 pub use write::{
-    OutputCells, OutputColumn, OutputFormat, WriteError, check_writable, write_atomically,
+    OutputCells, OutputColumn, OutputFormat, WriteError, abandon_writes, check_writable,
+    write_atomically,
 };

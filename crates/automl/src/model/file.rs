@@ -11,6 +11,9 @@ use super::{BaseLearner, Model, ModelFileError, format1};
 use crate::online::AutoMlError;
 
 impl Model {
+    /// How every model file begins.
+    pub const MAGIC: &[u8] = super::container::MAGIC;
+
     /// Writes the model file: beside its place first, so that a file is never half written.
     pub fn write(&self, path: &Path) -> Result<(), ModelFileError> {
         Ok(write_atomically(path, &self.to_bytes()?)?)

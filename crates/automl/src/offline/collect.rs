@@ -60,6 +60,8 @@ pub enum Event {
     Begun {
         /// The dataset.
         dataset: String,
+        /// The column to predict.
+        target: String,
         /// Its place among the datasets, from 0.
         position: usize,
         /// How many datasets there are.
@@ -186,7 +188,9 @@ impl Collection {
         let planned: usize = plan.iter().map(Vec::len).sum();
         let n_done = plan.iter().flatten().filter(|id| done.contains(&u32::from(**id))).count();
         let dataset_name = name.to_owned();
-        tell(Event::Begun { dataset: dataset_name, position, of, planned, done: n_done });
+        let target = dataset.schema().and_then(|schema| schema.target());
+        let target = target.map_or(String::new(), |target| target.name.clone());
+        tell(Event::Begun { dataset: dataset_name, target, position, of, planned, done: n_done });
         for batch in plan {
             let left: Vec<u32> =
                 batch.into_iter().map(u32::from).filter(|id| !done.contains(id)).collect();

@@ -67,6 +67,10 @@ struct Computation {
 
 /// Writes the compact form of a store into a folder.
 pub fn compact(store: &Store, folder: &Path) -> Result<Compacted, OfflineError> {
+    let is_other = |other: Store| other.facts().get(FORM).is_none_or(|form| form != COMPACT);
+    if Store::open(folder).is_ok_and(is_other) {
+        return Err(OfflineError::OtherStore { path: folder.to_owned() });
+    }
     let (mut computations, mut about) = (Vec::new(), BTreeMap::new());
     let mut n_entries = 0;
     for dataset in store.datasets()? {

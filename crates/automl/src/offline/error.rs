@@ -16,6 +16,9 @@ pub enum OfflineError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file could not be written.
+    #[error(transparent)]
+    Write(#[from] pitchpipe_table::WriteError),
     /// Another collector works on the store.
     #[error("{}: another collector is at work on this store", path.display())]
     StoreInUse {
@@ -33,6 +36,12 @@ pub enum OfflineError {
         found: String,
         /// The value asked for.
         wanted: String,
+    },
+    /// The folder is a store that is not in its compact form.
+    #[error("{}: a store with runs of its own lies there, which would be lost", path.display())]
+    OtherStore {
+        /// The folder.
+        path: PathBuf,
     },
     /// The folder is not a store.
     #[error("{}: not a store (it has no {})", path.display(), super::store::FACTS_FILE)]
@@ -129,6 +138,8 @@ impl OfflineError {
                 "name a folder of tables, a table, or a tab-separated manifest with a column \"file\""
                     .into(),
             ),
+            Self::Write(error) => error.help(),
+            Self::OtherStore { .. } => Some("name another folder".into()),
             Self::SameName { .. } => Some("rename one of the files".into()),
             Self::NotAStore { .. } => Some("name a folder made by `pitchpipe meta collect`".into()),
             _ => None,

@@ -13,11 +13,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pitchpipe_learn::SearchSpace;
+
+use pitchpipe_table::write_atomically;
 
 use super::collect::search_space_key;
 use super::compact::{COMPACT, Compact};
@@ -32,6 +33,7 @@ const LOCK_FILE: &str = "lock";
 const SHARDS: &str = "shards";
 const ABOUT: &str = "datasets";
 const QUARANTINE: &str = "quarantine";
+/// How files end that are being written.
 const TEMPORARY: &str = ".tmp";
 
 /// What is known of a dataset besides its entries.
@@ -338,20 +340,7 @@ pub(super) fn write_facts(folder: &Path, facts: &Facts) -> Result<(), OfflineErr
 
 /// Writes a file so that it is either whole at `path` or not there.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(TEMPORARY);
-    let temporary = PathBuf::from(temporary);
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|source| {
-        // A full disk leaves half a file; the space is better given back.
-        let _ = fs::remove_file(&temporary);
-        OfflineError::Io { path: path.to_owned(), source }
-    })
+    Ok(write_atomically(path, bytes)?)
 }
 
 /// The sorted names in a folder; none if there is no such folder.

@@ -123,7 +123,8 @@ impl Combiner {
 
     /// Brings the ensemble up to date, as far as the time allows; gives the seconds it took.
     pub(crate) fn update(&mut self, deadline: Option<Instant>) -> f64 {
-        if !std::mem::take(&mut self.is_stale) {
+        // Memory can be short before there is a single learner, and an ensemble of none is none.
+        if !std::mem::take(&mut self.is_stale) || self.library.learners().is_empty() {
             return 0.0;
         }
         let start = Instant::now();

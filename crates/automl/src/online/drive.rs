@@ -183,7 +183,7 @@ impl<'a> Drive<'a> {
     /// steps of several threads prepare takes the more. Not in a repeatable run, which must not depend on the allocator.
     pub(super) fn keep_to_memory(&mut self) {
         let limit = self.settings.memory_limit as f64;
-        let bytes = memory::resident().map_or(0.0, |bytes| bytes as f64);
+        let bytes = memory::filled(self.settings.memory_limit) * limit;
         if !self.is_repeatable() && bytes > self.full_bytes.unwrap_or(FULL_SHARE * limit) {
             self.combiner.shrink();
             // What was let go is used again before the process grows, but is not given back at once.

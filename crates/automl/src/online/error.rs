@@ -66,6 +66,32 @@ pub enum AutoMlError {
         /// What the first one said.
         first: FitError,
     },
+    /// The memory allowed is less than a search takes.
+    #[error(
+        "{} of memory are allowed, but with the table in memory a search takes at least {}",
+        in_mb(*limit),
+        in_mb(*needed)
+    )]
+    TooLittleMemory {
+        /// Bytes that are allowed.
+        limit: u64,
+        /// Bytes that are needed.
+        needed: u64,
+    },
+    /// The shell allows the process fewer addresses than a search asks for.
+    #[error(
+        "the limit on the address space is {} (ulimit -v), but a search on {n_threads} threads takes at least {}",
+        in_mb(*limit),
+        in_mb(*needed)
+    )]
+    TooLittleAddressSpace {
+        /// Bytes that are allowed.
+        limit: u64,
+        /// Bytes that are needed.
+        needed: u64,
+        /// Threads of the search.
+        n_threads: usize,
+    },
     /// The model is larger than it may be.
     #[error("the smallest model found takes {bytes} bytes, but the limit is {limit}")]
     TooLarge {
@@ -88,8 +114,16 @@ pub enum AutoMlError {
     Engine(#[from] FitError),
 }
 
+/// Bytes as a person writes them.
+fn in_mb(bytes: u64) -> String {
+    format!("{}MB", bytes.div_ceil(1_000_000))
+}
+
 /// A duration as a person writes it.
 fn in_words(duration: Duration) -> String {
-    let secs = duration.as_secs_f64();
-    if secs.fract() == 0.0 { format!("{secs}s") } else { format!("{secs:.1}s") }
+    match duration.as_secs_f64() {
+        secs if secs < 1.0 => format!("{}ms", secs * 1e3),
+        secs if secs.fract() == 0.0 => format!("{secs}s"),
+        secs => format!("{secs:.1}s"),
+    }
 }

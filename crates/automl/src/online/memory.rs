@@ -8,6 +8,13 @@ const SHARE: f64 = 0.7;
 /// Where nothing can be found out.
 const FALLBACK: u64 = 4 << 30;
 
+/// The share of the address space that is left, where a shell limits it (`ulimit -v`): what is asked for counts, used or
+/// not, and the allocator asks for more than it hands out. What cannot be had there ends the process.
+const ADDRESS_SHARE: f64 = 0.4;
+
+/// What a search takes at the least, beside what the process already has.
+const LEAST: u64 = 48 << 20;
+
 /// Seven tenths of what is free: in the machine, or within the limit of the control group.
 pub(crate) fn default_limit() -> u64 {
     let machine = available_in_machine();
@@ -17,6 +24,53 @@ pub(crate) fn default_limit() -> u64 {
         (a, b) => a.or(b).unwrap_or(FALLBACK),
     };
     (free as f64 * SHARE) as u64
+}
+
+/// Addresses that the allocator sets aside for each thread.
+const PER_THREAD: u64 = 66 << 20;
+
+/// A limit on the process's address space, and what it means for a search.
+pub(crate) struct AddressSpace {
+    /// The limit.
+    pub(crate) limit: u64,
+    /// The least limit that a search could run under.
+    pub(crate) needed: u64,
+    /// What the process may have in memory under it.
+    pub(crate) ceiling: u64,
+}
+
+impl AddressSpace {
+    /// The limit for a search on so many threads, where there is one.
+    pub(crate) fn limited(n_threads: usize) -> Option<Self> {
+        let (limit, resident) = (address_space_limit()?, resident()?);
+        let taken = address_space()? + n_threads as u64 * PER_THREAD;
+        let needed = taken + (LEAST as f64 / ADDRESS_SHARE) as u64;
+        let left = limit.saturating_sub(taken) as f64;
+        Some(Self { limit, needed, ceiling: resident + (ADDRESS_SHARE * left) as u64 })
+    }
+}
+
+/// The limit on the process's address space (`ulimit -v`), where there is one.
+pub fn address_space_limit() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The least limit that a search can keep to, now that the table is in memory.
+pub(crate) fn least_limit() -> u64 {
+    resident().unwrap_or(0) + LEAST
+}
+
+/// How full memory is, as a share of the limit: of what the process has in it, or of the addresses it may ask for.
+pub(crate) fn filled(limit: u64) -> f64 {
+    let of = |used: Option<u64>, limit: u64| used.map_or(0.0, |used| used as f64 / limit as f64);
+    let addresses = address_space_limit().map_or(0.0, |limit| of(address_space(), limit));
+    of(resident(), limit).max(addresses)
+}
+
+fn address_space() -> Option<u64> {
+    bytes_of(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")
 }
 
 /// What this process has in memory, where that can be found out.

@@ -31,5 +31,6 @@ mod turns;
 pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
 pub use error::AutoMlError;
 pub use event::{Event, Happened, WeightedPipeline};
+pub use memory::address_space_limit;
 pub use method::{Method, UnknownMethod};
 pub use report::{Candidate, Report, StopReason, TimeSpent};

@@ -18,6 +18,7 @@ use super::evaluate::Engine;
 use super::event::{Happened, Listener};
 use super::levels::{Level, levels};
 use super::library::{Judging, Rule};
+use super::memory::AddressSpace;
 use super::policies::{Setup, make};
 use super::space::Space;
 use super::{AutoMl, AutoMlError, Candidate, Event, Method, Report, StopReason, confirm, memory};
@@ -64,7 +65,7 @@ impl<'a> Fit<'a> {
         dataset: &'a Dataset,
         start: Instant,
     ) -> Result<Self, AutoMlError> {
-        let memory_limit = automl.memory_limit.unwrap_or_else(memory::default_limit);
+        let memory_limit = memory_limit(automl)?;
         // The paper's systems, and what is to be compared with their vote, have its three folds.
         let is_few = dataset.n_rows() < FEW_ROWS && combination_of(automl) == Combination::Average;
         Ok(Self {
@@ -74,7 +75,8 @@ impl<'a> Fit<'a> {
             surrogate: automl.surrogate.clone().unwrap_or_else(Surrogate::embedded),
             memory_limit,
             free_memory: free_memory(memory_limit, automl.max_evaluations.is_some()),
-            n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }),
+            // No more folds than rows.
+            n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }).min(dataset.n_rows()),
             cancel: automl.cancel.clone().unwrap_or_default(),
         })
     }
@@ -406,6 +408,21 @@ fn is_better(before: &Combiner, now: &Combiner) -> bool {
         (Some(before), Some(now)) => before < now,
         (before, _) => before.is_some(),
     }
+}
+
+/// The bytes that the process may have in memory: what the caller says, within what the shell allows.
+fn memory_limit(automl: &AutoMl) -> Result<u64, AutoMlError> {
+    let needed = memory::least_limit();
+    if let Some(limit) = automl.memory_limit.filter(|&limit| limit < needed) {
+        return Err(AutoMlError::TooLittleMemory { limit, needed });
+    }
+    let limit = automl.memory_limit.unwrap_or_else(memory::default_limit);
+    let Some(space) = AddressSpace::limited(automl.threads) else { return Ok(limit) };
+    let (needed, n_threads) = (space.needed, automl.threads);
+    if space.limit < needed {
+        return Err(AutoMlError::TooLittleAddressSpace { limit: space.limit, needed, n_threads });
+    }
+    Ok(limit.min(space.ceiling))
 }
 
 /// What a search may take beyond what the process already has; in a repeatable run all of its limit, as the process may not decide.

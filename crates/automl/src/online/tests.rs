@@ -134,6 +134,14 @@ fn combiner(combination: Combination) -> Combiner {
     Combiner::new(rule, combination, 0, 1 << 30, 1 << 30)
 }
 
+#[test]
+fn memory_that_is_short_before_the_first_learner_leaves_no_ensemble_of_none() {
+    let mut combiner = combiner(Combination::Average);
+    combiner.shrink();
+    combiner.update(None);
+    assert_eq!(combiner.error(), None);
+}
+
 /// The paper's loop, and what it was told and decided.
 struct Watched {
     policy: PaperLoop,

@@ -11,6 +11,7 @@ use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, Scale};
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
 use pitchpipe_surrogate::runtime::{RuntimeModel, RuntimeTerms};
+use pitchpipe_table::{WriteError, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use super::packed::{Form, Header, Packer, Unpacker, damaged};
@@ -34,7 +35,13 @@ const RUNTIME_STEP: f32 = 5e-3;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SurrogateFileError {
-    /// The file could not be read or written.
+    /// The file could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The bytes could not be packed.
+    #[error("the surrogate could not be packed: {0}")]
+    Packing(std::io::Error),
+    /// The file could not be read.
     #[error("{}: {source}", path.display())]
     Io {
         /// Which one.
@@ -85,6 +92,8 @@ impl SurrogateFileError {
                 Some("train it again with `pitchpipe meta train`".into())
             }
             Self::File { source, .. } => source.help(),
+            Self::Write(error) => error.help(),
+            Self::Packing(_) => Some("give it more memory".into()),
             Self::Io { .. } => None,
         }
     }
@@ -125,6 +134,9 @@ struct KernelHead {
 }
 
 impl Surrogate {
+    /// How every surrogate's file begins.
+    pub const MAGIC: &[u8] = MAGIC;
+
     /// Reads a file that [`Surrogate::write`] made.
     pub fn read(path: &Path) -> Result<Self, SurrogateFileError> {
         let io = |source| SurrogateFileError::Io { path: path.to_owned(), source };
@@ -136,17 +148,11 @@ impl Surrogate {
 
     /// Writes the surrogate; at no moment is there half a file at `path`.
     pub fn write(&self, path: &Path) -> Result<(), SurrogateFileError> {
-        let io = |source| SurrogateFileError::Io { path: path.to_owned(), source };
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".tmp");
-        fs::write(&beside, self.to_bytes()).and_then(|()| fs::rename(&beside, path)).map_err(|e| {
-            let _ = fs::remove_file(&beside);
-            io(e)
-        })
+        Ok(write_atomically(path, &self.to_bytes()?)?)
     }
 
-    /// The bytes of the file.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    /// The bytes of the file; packing them takes memory that may not be there.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SurrogateFileError> {
         let mut packer = Packer::default();
         for prior in [&self.native, &self.decided].into_iter().flatten() {
             pack_prior(&mut packer, prior, PRIOR_STEP);
@@ -189,13 +195,14 @@ impl Surrogate {
         };
         let mut body = postcard::to_stdvec(&contents).expect("plain data is always written");
         body.extend(packer.bytes);
-        let compressed = zstd::bulk::compress(&body, COMPRESSION).expect("memory can be written");
+        let compressed =
+            zstd::bulk::compress(&body, COMPRESSION).map_err(SurrogateFileError::Packing)?;
         let mut bytes = Vec::with_capacity(compressed.len() + PREAMBLE);
         bytes.extend(MAGIC);
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend(crc32fast::hash(&compressed).to_le_bytes());
         bytes.extend(compressed);
-        bytes
+        Ok(bytes)
     }
 
     /// Reads the bytes of a file; anything cut, changed or of another version is an error.

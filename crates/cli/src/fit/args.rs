@@ -9,6 +9,7 @@ use pitchpipe_automl::{Combination, Method};
 
 use pitchpipe_table::Metric;
 
+use crate::output::ForceArgs;
 use crate::table_args::TableArgs;
 use crate::values::{duration, size};
 
@@ -26,8 +27,8 @@ Examples:
   pitchpipe fit penguins.csv --target species --max-evaluations 100 --seed 1 --out penguins.pp
 
 Exit codes: 0 a model was written; 1 there is none, and the reason is said; 2 the command line was
-wrong; 3 Ctrl-C (or SIGTERM) ended the search and the best model so far was written; 130 a second one
-quit at once, with what was in FILE before left as it was.")]
+wrong; 3 Ctrl-C, SIGTERM or a lost terminal (SIGHUP) ended the search and the best model so far was
+written; 130 a second one quit at once, with what was in FILE before left as it was.")]
 pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
@@ -37,12 +38,21 @@ pub(crate) struct FitArgs {
     pub(crate) target: String,
 
     /// All the time there is, from start to end: 30s, 5m, 1h
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "60s",
+        value_parser = duration,
+        allow_hyphen_values = true
+    )]
     pub(crate) time_budget: Duration,
 
     /// Where to write the model
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// How pipelines are chosen
     #[arg(long, default_value = "auto", value_parser = method())]
@@ -81,7 +91,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) surrogate: Option<PathBuf>,
 
-    /// Print no progress and no summary
+    /// Print no progress and no summary; warnings are still said
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,
 

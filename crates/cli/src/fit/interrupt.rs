@@ -1,23 +1,23 @@
-//! Ctrl-C: the first ends the search and keeps the best so far, the second quits at once.
+//! Ctrl-C while a table is read, and a table that takes longer than the budget.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pitchpipe_table::CancelCheck;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
+use crate::console::say;
 use crate::failure::{Failure, NOTHING_YET};
-
-/// What a shell says of a program that Ctrl-C killed.
-const QUIT: i32 = 130;
 
 /// How long reading may take to notice that it is to stop.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// Listens for signals, and sees to it that nothing waits for a table longer than the budget.
+/// What the watching thread needs is little, and a limit on memory counts it.
+const STACK: usize = 128 << 10;
+
+/// Sees to it that nothing waits for a table after a signal, or longer than the budget.
 pub(super) struct Interrupt {
     flag: Arc<AtomicBool>,
     deadline: Instant,
@@ -25,16 +25,11 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    pub(super) fn listen(deadline: Instant) -> Result<Self, Failure> {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // In this order: the first signal finds the flag down and raises it, the second finds it up.
-            flag::register_conditional_shutdown(signal, QUIT, Arc::clone(&flag))
-                .and_then(|_| flag::register(signal, Arc::clone(&flag)))
-                .map_err(|e| Failure::new(format!("signals cannot be listened to: {e}")))?;
-        }
+    pub(super) fn watch(flag: Arc<AtomicBool>, deadline: Instant) -> Result<Self, Failure> {
         let interrupt = Self { flag, deadline, is_reading: Arc::new(Mutex::new(true)) };
-        interrupt.watch_reading();
+        interrupt
+            .watch_reading()
+            .map_err(|e| Failure::new(format!("no thread can be started: {e}")))?;
         Ok(interrupt)
     }
 
@@ -55,10 +50,10 @@ impl Interrupt {
 
     /// A pipe that nobody writes to blocks its reader, which then asks no check; so a second pair of eyes
     /// ends the process on time.
-    fn watch_reading(&self) {
+    fn watch_reading(&self) -> io::Result<()> {
         let (flag, deadline) = (self.flag(), self.deadline);
         let is_reading = Arc::clone(&self.is_reading);
-        thread::spawn(move || {
+        let watch = move || {
             let mut since: Option<Instant> = None;
             loop {
                 thread::sleep(Duration::from_millis(10));
@@ -75,10 +70,12 @@ impl Interrupt {
                         true => NOTHING_YET,
                         false => "the table could not be read within the time budget",
                     };
-                    eprint!("{}", Failure::new(reason.to_owned()));
+                    say(Failure::new(reason.to_owned()));
                     std::process::exit(1);
                 }
             }
-        });
+        };
+        thread::Builder::new().stack_size(STACK).spawn(watch)?;
+        Ok(())
     }
 }

@@ -2,11 +2,12 @@
 
 mod args;
 mod interrupt;
+mod notes;
 mod progress;
 mod summary;
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,29 +16,33 @@ pub(crate) use args::FitArgs;
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Model};
 use pitchpipe_table::{
-    CancelCheck, Dataset, MissingCells, Report as TableReport, Source, TableError, check_writable,
-    read, write_atomically,
+    CancelCheck, Dataset, MissingCells, Report as TableReport, Source, TableError, read,
+    write_atomically,
 };
 
 use crate::Done;
 use crate::failure::{Failure, NOTHING_YET};
-use crate::model_table::{AsText, labelled, read_for, warn};
+use crate::model_table::{AsText, labelled, read_for};
+use crate::output::{self, Product};
 use crate::values::written_duration;
 use interrupt::Interrupt;
+use notes::Weight;
 use progress::Reporter;
 
-pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
-    let interrupt = Interrupt::listen(started + args.time_budget)?;
-    check_output(&args.out)?;
+pub(crate) fn run(
+    args: &FitArgs,
+    started: Instant,
+    stop: &Arc<AtomicBool>,
+) -> Result<Done, Failure> {
+    let interrupt = Interrupt::watch(Arc::clone(stop), started + args.time_budget)?;
+    check_output(args)?;
     let surrogate = args.surrogate.as_deref().map(Surrogate::read).transpose()?;
     let file = args.table.source().name();
     let reading = Reading { args, interrupt: &interrupt };
     let (dataset, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
-    if !args.quiet && !args.json {
-        warn(&file, &remarks(&table_report));
-    }
+    notes::tell(args, &file, &table_report);
 
     let mut search = AutoMl::new()
         .time_budget(args.time_budget)
@@ -68,6 +73,9 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
         ControlFlow::Continue(())
     });
     reporter.close();
+    if let Some(failures) = reporter.failures().filter(|_| !args.json) {
+        notes::tell_all(args, &file, Weight::Warning, &[failures]);
+    }
     let model = result.map_err(|error| Failure::of_search(&file, &error))?;
     let model = model.with_missing_cells(MissingCells::of(&args.table.read_options()));
     let n_bytes = save(&model, &args.out)?;
@@ -81,37 +89,16 @@ pub(crate) fn run(args: &FitArgs, started: Instant) -> Result<Done, Failure> {
     };
     // The process ends here, and giving back a large table and model piece by piece takes its time.
     std::mem::forget((dataset, model));
-    Ok(Done { text, ended_early })
+    Ok(Done { ended_early, ..Done::saved(text) })
 }
-
-/// What the user should know about the table: what was left out, and what may be wrong.
-fn remarks(report: &TableReport) -> Vec<String> {
-    const MOST: usize = 8;
-    let mut all: Vec<String> = report.warnings.clone();
-    all.extend(report.left_out().map(|(name, why)| format!("column {name:?} is left out: {why}")));
-    if all.len() > MOST {
-        let more = all.len() - MOST;
-        all.truncate(MOST);
-        all.push(format!("and {more} more; pitchpipe describe lists them all"));
-    }
-    all
-}
-
-/// Names of tables: a model under such a name would be taken for one.
-const TABLE_EXTENSIONS: [&str; 10] =
-    ["csv", "tsv", "arff", "parquet", "arrow", "feather", "json", "gz", "zst", "py"];
 
 /// What is wrong with the output is said before the search, not after it.
-fn check_output(out: &Path) -> Result<(), Failure> {
-    let extension = out.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    if let Some(extension) = extension.filter(|e| TABLE_EXTENSIONS.contains(&e.as_str())) {
-        let name = out.with_extension("pp");
-        return Err(Failure::with_help(
-            format!("{}: a model file is no .{extension} file", out.display()),
-            format!("call it {}, say", name.display()),
-        ));
-    }
-    Ok(check_writable(out)?)
+fn check_output(args: &FitArgs) -> Result<(), Failure> {
+    let inputs = [Some(&args.table.file), args.validation.as_ref(), args.surrogate.as_ref()];
+    let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
+    output::check_is_no_input(&args.out, &inputs)?;
+    output::check_name(&args.out, Product::Model, "pp")?;
+    output::check(&args.out, &inputs, Product::Model, args.force)
 }
 
 fn cores() -> usize {

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use pitchpipe_automl::{Event, Happened, Pipeline};
+use pitchpipe_table::Metric;
 
 use super::FitArgs;
-use crate::text::shown;
+use crate::console::{print_event, say_line};
+use crate::text::{counted, shown};
 use crate::values::written_duration;
 
 /// Where progress goes.
@@ -41,6 +43,9 @@ struct State {
     ensemble_error: Option<f64>,
     running: String,
     rows: Option<(usize, usize)>,
+    measure: &'static str,
+    n_failed: usize,
+    first_failure: Option<(String, String)>,
     last_line: Option<Instant>,
     has_said_goodbye: bool,
 }
@@ -67,11 +72,7 @@ impl Reporter {
         state.note(event);
         match &self.channel {
             Channel::Nowhere => (),
-            Channel::Json => {
-                let line = serde_json::to_string(event).expect("an event is plain data");
-                // A reader that went away does not end the search.
-                let _ = crate::print((line + "\n").as_bytes());
-            }
+            Channel::Json => print_event(event),
             Channel::Live(bar) => {
                 bar.set_message(state.line());
                 if self.interrupted.load(Ordering::Relaxed) && !state.has_said_goodbye {
@@ -89,9 +90,17 @@ impl Reporter {
         if is_last || (is_due && matches!(event.what, Happened::Finished { .. })) {
             let elapsed = self.started.elapsed().as_secs_f64();
             let budget = written_duration(self.budget);
-            eprintln!("{elapsed:.1}s of {budget}: {}", state.facts());
+            say_line(format_args!("{elapsed:.1}s of {budget}: {}", state.facts()));
             state.last_line = Some(Instant::now());
         }
+    }
+
+    /// How many pipelines failed, and what the first one said.
+    pub(super) fn failures(&self) -> Option<String> {
+        let state = self.state.lock().expect("nobody panics while holding it");
+        let (pipeline, reason) = state.first_failure.as_ref()?;
+        let failed = counted(state.n_failed, "pipeline");
+        Some(format!("{failed} failed; the first, {pipeline}, said: {reason}"))
     }
 
     /// The search is over: the line goes.
@@ -117,24 +126,25 @@ impl State {
                 self.ensemble_error = ensemble_error.or(self.ensemble_error);
             }
             Happened::EnsembleChanged { error, .. } => self.ensemble_error = Some(*error),
+            Happened::Begun { metric, .. } => self.measure = error_in_words(*metric),
+            Happened::Failed { pipeline, reason } => {
+                self.n_failed += 1;
+                self.first_failure.get_or_insert_with(|| (pipeline.to_string(), reason.clone()));
+            }
             Happened::Assembling => self.running = "putting the model together".to_owned(),
             _ => (),
         }
     }
 
-    /// `12 pipelines, best 0.0312, ensemble 0.0287`.
+    /// `12 pipelines, balanced error 0.0312 of the best, 0.0287 of the ensemble`.
     fn facts(&self) -> String {
-        let mut text = match self.n_evaluated {
-            1 => "1 pipeline".to_owned(),
-            n => format!("{n} pipelines"),
-        };
-        let mut add = |name: &str, error: Option<f64>| {
-            if let Some(error) = error {
-                write!(text, ", {name} {error:.4}").expect("a string takes it");
-            }
-        };
-        add("best", self.best_error);
-        add("ensemble", self.ensemble_error);
+        let mut text = counted(self.n_evaluated, "pipeline");
+        if let Some(error) = self.best_error {
+            write!(text, ", {} {error:.4} of the best", self.measure).expect("a string takes it");
+        }
+        if let Some(error) = self.ensemble_error {
+            write!(text, ", {error:.4} of the ensemble").expect("a string takes it");
+        }
         if let Some((n, of)) = self.rows.filter(|(n, of)| n < of) {
             write!(text, ", on {n} of {of} rows").expect("a string takes it");
         }
@@ -168,6 +178,18 @@ fn live_line(budget: Duration, started: Instant) -> ProgressBar {
     bar
 }
 
+/// What the numbers of a search are: errors, of which less is better.
+fn error_in_words(metric: Metric) -> &'static str {
+    match metric {
+        Metric::BalancedError => "balanced error",
+        Metric::BalancedAccuracy => "1 - balanced accuracy",
+        Metric::Accuracy => "1 - accuracy",
+        Metric::LogLoss => "log loss",
+        Metric::MacroF1 => "1 - macro F1",
+        Metric::RocAuc => "1 - ROC AUC",
+    }
+}
+
 /// What runs: the estimators' names, and how many settings of each.
 fn in_words(pipelines: &[Pipeline]) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
@@ -193,6 +215,7 @@ mod tests {
     fn what_is_known_reads_as_a_line() {
         let mut state = State::default();
         assert_eq!(state.facts(), "0 pipelines");
+        state.measure = error_in_words(Metric::LogLoss);
         let mut note = |what| state.note(&Event { elapsed_secs: 1.0, what });
         let space = pitchpipe_learn::SearchSpace::paper();
         let pipeline = space.pipeline(0.into());
@@ -206,7 +229,10 @@ mod tests {
             best_error: 0.125,
             ensemble_error: None,
         });
-        assert_eq!(state.facts(), "12 pipelines, best 0.1250, on 1000 of 50000 rows");
-        assert_eq!(state.line(), "12 pipelines, best 0.1250, on 1000 of 50000 rows; adaboost x 16");
+        assert_eq!(
+            state.facts(),
+            "12 pipelines, log loss 0.1250 of the best, on 1000 of 50000 rows"
+        );
+        assert_eq!(state.line(), format!("{}; adaboost x 16", state.facts()));
     }
 }

@@ -14,6 +14,9 @@ use crate::text::{counted, shown};
 /// So many base learners are shown.
 const MOST_LEARNERS: usize = 8;
 
+/// A search that ended within this share of its budget did not end for want of time.
+const TIME_LEFT: f64 = 0.7;
+
 /// A model that was made and saved.
 pub(super) struct Made<'a> {
     pub(super) args: &'a FitArgs,
@@ -71,6 +74,9 @@ fn how_measured(made: &Made<'_>) -> String {
         _ => String::new(),
     };
     let ended = match report.stop_reason {
+        StopReason::NothingLeft if report.elapsed_secs < TIME_LEFT * report.budget_secs => {
+            " (before the time was over, as nothing was left to try)"
+        }
         StopReason::NothingLeft => " (nothing was left that would fit the time)",
         _ => "",
     };

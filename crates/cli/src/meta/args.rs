@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use pitchpipe_automl::offline::train::Method;
 use pitchpipe_automl::offline::{Preparation, SearchSpace};
 
+use crate::output::ForceArgs;
 use crate::values::duration;
 
 /// Meta-train: measure pipelines on a corpus of tables.
@@ -136,6 +137,9 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
+
     /// What to train: matrix (Oboe), tensor (TensorOboe), kernel (KernelOboe), bayes (the default search), all
     #[arg(long, value_name = "METHOD", default_value = "all", value_parser = method)]
     pub(crate) method: Methods,
@@ -199,6 +203,9 @@ pub(crate) struct ExtendArgs {
     /// The extended surrogate's file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) force: ForceArgs,
 
     /// Estimate the columns of these pipelines anew, instead of adding rows
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]

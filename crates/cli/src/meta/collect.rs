@@ -1,45 +1,34 @@
 //! `pitchpipe meta collect`.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pitchpipe_automl::offline::{
     Collection, EstimatorKind, Event, Scope, SearchSpace, Store, Summary, corpus,
 };
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use super::args::CollectArgs;
+use crate::console::{print_event, say_line};
 use crate::failure::Failure;
-use crate::text::counted;
+use crate::text::{counted, shown};
 
-pub(crate) fn run(args: &CollectArgs) -> Result<String, Failure> {
-    let collection = collection(args)?;
+pub(crate) fn run(args: &CollectArgs, stop: &Arc<AtomicBool>) -> Result<String, Failure> {
+    let collection = collection(args, stop)?;
     let tables = corpus::tables(&args.corpus, args.target.as_deref())?;
     let store = Store::open_or_create(&args.store, &collection.facts())?;
-    stop_on_ctrl_c(&collection.cancel)?;
     let progress = Progress::new(args.json, tables.len());
     let summary = collection.run(&tables, &store, |event| progress.tell(&event))?;
     progress.bar.finish_and_clear();
+    let targets = progress.targets.into_inner().expect("nobody panics while holding it");
     if summary.cancelled {
         return Err(stopped(&summary, args));
     }
     if !summary.skipped.is_empty() && !args.keep_going {
         return Err(unread(&summary));
     }
-    Ok(if args.json { finished_event(&summary) } else { report(&summary, args) })
-}
-
-/// The first Ctrl-C lets the work end cleanly, the second ends the program at once.
-fn stop_on_ctrl_c(cancel: &Arc<AtomicBool>) -> Result<(), Failure> {
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(cancel))
-            .and_then(|_| flag::register(signal, Arc::clone(cancel)))
-            .map_err(|e| Failure::new(format!("cannot listen for Ctrl-C: {e}")))?;
-    }
-    Ok(())
+    Ok(if args.json { finished_event(&summary) } else { report(&summary, args, &targets) })
 }
 
 fn stopped(summary: &Summary, args: &CollectArgs) -> Failure {
@@ -49,7 +38,7 @@ fn stopped(summary: &Summary, args: &CollectArgs) -> Failure {
     Failure::with_help(message, "give the same command again to go on".to_owned())
 }
 
-fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
+fn collection(args: &CollectArgs, stop: &Arc<AtomicBool>) -> Result<Collection, Failure> {
     let kind = |text: &String| {
         text.parse().map_err(|_| {
             let known = EstimatorKind::ALL.map(EstimatorKind::name).join(", ");
@@ -71,13 +60,15 @@ fn collection(args: &CollectArgs) -> Result<Collection, Failure> {
         time_cap: args.time_cap,
         dataset_cap: args.dataset_cap,
         threads: args.threads.unwrap_or(cores).max(1),
-        cancel: Arc::default(),
+        cancel: Arc::clone(stop),
     })
 }
 
 struct Progress {
     bar: ProgressBar,
     json: bool,
+    /// The column to predict of each table that was begun.
+    targets: Mutex<Vec<(String, String)>>,
 }
 
 impl Progress {
@@ -85,31 +76,38 @@ impl Progress {
         let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(n_tables as u64) };
         let style = "{pos}/{len} tables [{elapsed_precise}, {eta} left] {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is sound"));
-        Self { bar, json }
+        Self { bar, json, targets: Mutex::default() }
     }
 
     fn tell(&self, event: &Event) {
+        if let Event::Begun { dataset, target, .. } = event {
+            let mut targets = self.targets.lock().expect("nobody panics while holding it");
+            targets.push((dataset.clone(), target.clone()));
+        }
         if self.json {
-            println!("{}", as_json(event));
+            print_event(&as_json(event));
             return;
         }
         match event {
-            Event::Begun { dataset, position, planned, done, .. } => {
+            Event::Begun { dataset, target, position, planned, done, .. } => {
                 self.bar.set_position(*position as u64);
-                self.bar.set_message(format!("{dataset}: {done} of {planned} entries"));
+                let (dataset, target) = (shown(dataset, 40), shown(target, 40));
+                self.bar.set_message(format!(
+                    "{dataset}, target {target}: {done} of {planned} entries"
+                ));
             }
             Event::Stored { dataset, n_entries, cpu_secs } => {
                 self.bar.set_message(format!("{dataset}: +{n_entries} in {cpu_secs:.1} CPU s"));
             }
             Event::Skipped { reason, .. } => {
-                self.bar.suspend(|| eprintln!("warning: passed over {reason}"));
+                self.bar.suspend(|| say_line(format_args!("warning: passed over {reason}")));
             }
             Event::Damaged { shards } => self.bar.suspend(|| {
                 for shard in shards {
                     let path = shard.display();
-                    eprintln!(
+                    say_line(format_args!(
                         "warning: {path} is damaged; moved to quarantine/ and collected anew"
-                    );
+                    ));
                 }
             }),
             _ => {}
@@ -119,8 +117,8 @@ impl Progress {
 
 fn as_json(event: &Event) -> serde_json::Value {
     match event {
-        Event::Begun { dataset, position, of, planned, done } => json!({
-            "event": "begun", "dataset": dataset, "position": position, "of": of,
+        Event::Begun { dataset, target, position, of, planned, done } => json!({
+            "event": "begun", "dataset": dataset, "target": target, "position": position, "of": of,
             "planned": planned, "done": done,
         }),
         Event::Stored { dataset, n_entries, cpu_secs } => json!({
@@ -143,14 +141,33 @@ fn finished_event(summary: &Summary) -> String {
     format!("{event}\n")
 }
 
-fn report(summary: &Summary, args: &CollectArgs) -> String {
+fn report(summary: &Summary, args: &CollectArgs, targets: &[(String, String)]) -> String {
     let entries = counted(summary.n_added, "entry").replace("entrys", "entries");
     let store = args.store.display();
     let mut text = format!("done: {entries} added to {store} in {:.1} CPU s\n", summary.cpu_secs);
+    text += &targets_in_words(targets);
     for (_, reason) in &summary.skipped {
         text += &format!("passed over: {reason}\n");
     }
     text
+}
+
+/// Which column was predicted: nobody need have said so, and a wrong one costs hours.
+fn targets_in_words(targets: &[(String, String)]) -> String {
+    const MOST: usize = 20;
+    let Some((_, first)) = targets.first() else { return String::new() };
+    if targets.iter().all(|(_, target)| target == first) {
+        return format!("target of all tables: {}\n", shown(first, 40));
+    }
+    let word = |(table, target): &(String, String)| {
+        format!("{} ({})", shown(table, 40), shown(target, 40))
+    };
+    let words: Vec<String> = targets.iter().take(MOST).map(word).collect();
+    let more = match targets.len().saturating_sub(MOST) {
+        0 => String::new(),
+        n => format!(" and {n} more; --json tells all"),
+    };
+    format!("targets: {}{more}\n", words.join(", "))
 }
 
 fn unread(summary: &Summary) -> Failure {

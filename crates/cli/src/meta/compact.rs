@@ -5,8 +5,10 @@ use serde_json::json;
 
 use super::args::CompactArgs;
 use crate::failure::Failure;
+use crate::output;
 
 pub(crate) fn run(args: &CompactArgs) -> Result<String, Failure> {
+    output::check_is_no_input(&args.out, &[&args.store])?;
     let store = Store::open(&args.store)?;
     let done = compact(&store, &args.out)?;
     if args.json {

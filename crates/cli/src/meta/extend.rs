@@ -1,6 +1,7 @@
 //! `pitchpipe meta extend`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use pitchpipe_automl::offline::Store;
 use pitchpipe_automl::offline::train::{Stack, StackRow};
@@ -9,9 +10,13 @@ use serde_json::json;
 
 use super::args::ExtendArgs;
 use crate::failure::Failure;
+use crate::output::{self, Product};
 use crate::text::counted;
 
 pub(crate) fn run(args: &ExtendArgs) -> Result<String, Failure> {
+    output::check_name(&args.out, Product::Surrogate, "surrogate")?;
+    let inputs: [&Path; 2] = [&args.surrogate, &args.store];
+    output::check(&args.out, &inputs, Product::Surrogate, args.force)?;
     let mut surrogate = Surrogate::read(&args.surrogate)?;
     let stack = Stack::read(&[Store::open(&args.store)?], &BTreeSet::new())?;
     let added = if args.pipelines.is_empty() {

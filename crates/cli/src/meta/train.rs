@@ -1,18 +1,25 @@
 //! `pitchpipe meta train`.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pitchpipe_automl::offline::Store;
-use pitchpipe_automl::offline::train::{Stack, Training};
+use pitchpipe_automl::offline::train::{Method, Stack, Training};
 use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
 
 use super::args::TrainArgs;
+use crate::console::say_line;
 use crate::failure::Failure;
+use crate::output::{self, Product};
 use crate::text::{aligned, counted};
 
 pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
+    let inputs: Vec<&Path> =
+        args.store.iter().chain(&args.without_index).map(PathBuf::as_path).collect();
+    output::check_name(&args.out, Product::Surrogate, "surrogate")?;
+    output::check(&args.out, &inputs, Product::Surrogate, args.force)?;
     let stores: Vec<Store> =
         args.store.iter().map(|folder| Store::open(folder)).collect::<Result<_, _>>()?;
     let mut without: BTreeSet<String> = args.without.iter().cloned().collect();
@@ -26,10 +33,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
         return Err(Failure::with_help(message, help));
     }
     for path in &stack.damaged {
-        eprintln!("warning: {} is damaged and was not read", path.display());
+        say_line(format_args!("warning: {} is damaged and was not read", path.display()));
     }
     for name in &stack.too_few {
-        eprintln!("warning: {name} has too few finished entries to train on");
+        say_line(format_args!("warning: {name} has too few finished entries to train on"));
     }
     let training = Training {
         methods: args.method.0.clone(),
@@ -37,10 +44,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
         published_weight: args.published_weight,
         seed: args.seed,
     };
-    let surrogate = training.run(&stack).map_err(|e| {
-        let help = "collect more, with `pitchpipe meta collect`".to_owned();
-        Failure::with_help(format!("cannot train: {e}"), help)
-    })?;
+    let surrogate = train(training, &stack)?;
     surrogate.write(&args.out)?;
     if args.json {
         let facts = serde_json::to_string(surrogate.facts()).expect("plain data is always written");
@@ -49,6 +53,28 @@ pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
     let size = fs::metadata(&args.out).map_or(0, |m| m.len());
     let written = format!("written to {} ({:.2} MB)\n", args.out.display(), size as f64 / 1e6);
     Ok(summary(&surrogate) + &written)
+}
+
+/// Trains all that was asked for. KernelOboe's matrix cannot be inverted where tables are few and alike; the rest does not
+/// need it.
+fn train(mut training: Training, stack: &Stack) -> Result<Surrogate, Failure> {
+    let first = training.run(stack);
+    let failed = |error: &dyn Display| {
+        let help = "collect more, with `pitchpipe meta collect`".to_owned();
+        Failure::with_help(format!("cannot train: {error}"), help)
+    };
+    let is_kernel = |method: &Method| *method == Method::Kernel;
+    match first {
+        Err(error) if training.methods.len() > 1 && training.methods.iter().any(is_kernel) => {
+            training.methods.retain(|method| !is_kernel(method));
+            let surrogate = training.run(stack).map_err(|error| failed(&error))?;
+            say_line(format_args!(
+                "warning: trained without kernel, so that --method kernel-oboe is not in it: {error}"
+            ));
+            Ok(surrogate)
+        }
+        result => result.map_err(|error| failed(&error)),
+    }
 }
 
 /// The datasets that a manifest lists, as they are called in stores: by the file's name, and by the id under

@@ -96,7 +96,9 @@ fn an_interrupted_search_leaves_a_model_or_says_why_not() {
 fn a_second_signal_quits_at_once_and_leaves_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("model.pp");
-    std::fs::write(&out, b"what was there").unwrap();
+    // It begins as a model does, so that it may be replaced.
+    let old = b"PITCHPIP: what was there";
+    std::fs::write(&out, old).unwrap();
     // Nothing comes through the pipe, so that the first signal finds the reader waiting.
     let mut child = Command::new(env!("CARGO_BIN_EXE_pitchpipe"))
         .args(["fit", "-", "--target", "y", "--time-budget", BUDGET, "--out"])
@@ -111,7 +113,7 @@ fn a_second_signal_quits_at_once_and_leaves_the_old_file() {
     let status = child.wait().unwrap();
     // The second may come when the first has already ended the process.
     assert!(matches!(status.code(), Some(1 | 130)), "{status}");
-    assert_eq!(std::fs::read(&out).unwrap(), b"what was there");
+    assert_eq!(std::fs::read(&out).unwrap(), old);
 }
 
 #[test]

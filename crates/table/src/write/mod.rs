@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{Cells, MISSING_CODE, written_instant};
 
-pub use atomic::{check_writable, write_atomically};
+pub use atomic::{abandon_writes, check_writable, write_atomically};
 
 /// A column to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +107,12 @@ pub enum WriteError {
         /// The path as given.
         file: String,
     },
+    /// A file is there that may not be written to.
+    #[error("{file} is read-only")]
+    ReadOnly {
+        /// The path as given.
+        file: String,
+    },
     /// The folder of the file is not there.
     #[error("{file}: there is no folder {folder}")]
     NoFolder {
@@ -136,6 +142,7 @@ impl WriteError {
                 Some("name it with one of these extensions, which choose the format".to_owned())
             }
             Self::IsDirectory { .. } => Some("name a file in it".to_owned()),
+            Self::ReadOnly { file } => Some(format!("name another file, or chmod u+w {file}")),
             Self::NoFolder { folder, .. } => Some(format!("make it first: mkdir -p {folder}")),
             Self::Io { .. } => Some("check the permissions and the space left".to_owned()),
             Self::Encoding(_) => None,

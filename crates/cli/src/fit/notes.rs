@@ -1,0 +1,57 @@
+//! What the user should know about a table: what was left out or decided, and what may be wrong.
+//!
+//! It is said where the work is done, not only where someone asks: as text on standard error, as events for programs.
+//! `--quiet` silences what is good to know, not what may be wrong.
+
+use pitchpipe_table::Report;
+use serde_json::json;
+
+use super::FitArgs;
+use crate::console::{print_event, say_line};
+
+/// How much a sentence matters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Weight {
+    /// Good to know.
+    Note,
+    /// Something may be wrong.
+    Warning,
+}
+
+/// So many sentences of a kind are said; programs are told all.
+const MOST: usize = 8;
+
+/// Tells of the training table.
+pub(super) fn tell(args: &FitArgs, file: &str, report: &Report) {
+    let left_out =
+        report.left_out().map(|(name, why)| format!("column {name:?} is left out: {why}"));
+    let left_out: Vec<String> = left_out.collect();
+    tell_all(args, file, Weight::Warning, &report.warnings);
+    tell_all(args, file, Weight::Note, &report.notes);
+    tell_all(args, file, Weight::Note, &left_out);
+}
+
+/// Tells sentences of one weight about a file.
+pub(super) fn tell_all(args: &FitArgs, file: &str, weight: Weight, sentences: &[String]) {
+    let word = match weight {
+        Weight::Note => "note",
+        Weight::Warning => "warning",
+    };
+    if args.json {
+        for text in sentences {
+            print_event(&json!({"event": word, "file": file, "text": text}));
+        }
+        return;
+    }
+    if args.quiet && weight == Weight::Note {
+        return;
+    }
+    for text in sentences.iter().take(MOST) {
+        say_line(format_args!("{word}: {file}: {text}"));
+    }
+    if let more @ 1.. = sentences.len().saturating_sub(MOST) {
+        say_line(format_args!(
+            "{word}: {file}: and {more} more; pitchpipe describe lists them all"
+        ));
+    }
+}

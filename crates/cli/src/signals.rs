@@ -1,0 +1,86 @@
+//! Signals: those that ask the program to end, one that must not end it, and memory that ran out.
+//!
+//! A search and a collection keep what they have: the first signal raises a flag that they look at, the second quits at
+//! once. Every other command ends at the first. Either way no half-written file is left behind.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use pitchpipe_table::abandon_writes;
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level;
+
+use crate::console::say;
+use crate::failure::Failure;
+
+/// What a shell says of a program that Ctrl-C killed.
+const QUIT: i32 = 130;
+
+/// What the listening thread needs is little, and a limit on memory counts it.
+const STACK: usize = 128 << 10;
+
+/// Listens from here on. If the command is patient, the first signal only raises the flag that is returned.
+pub(crate) fn listen(is_patient: bool) -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    start(is_patient, Arc::clone(&flag))
+        .map_err(|e| Failure::new(format!("signals cannot be listened to: {e}")))?;
+    Ok(flag)
+}
+
+fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
+    // A file beyond the shell's limit is then an error of writing, which is told and tidied up after.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    let mut wanted = vec![SIGINT, SIGTERM, SIGXCPU, SIGABRT];
+    wanted.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
+    let mut signals = Signals::new(wanted)?;
+    hold_up_aborts()?;
+    let out_of_memory = Failure::out_of_memory().to_string();
+    let listen = move || {
+        for signal in signals.forever() {
+            if signal == SIGABRT {
+                abandon_writes();
+                say(&out_of_memory);
+                low_level::exit(1);
+            }
+            if is_patient && !flag.swap(true, Ordering::SeqCst) {
+                continue;
+            }
+            abandon_writes();
+            if is_patient {
+                low_level::exit(QUIT);
+            }
+            // As if nobody had listened, so that a shell sees what ended the program.
+            let _ = low_level::emulate_default_handler(signal);
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).stack_size(STACK).spawn(listen)?;
+    Ok(())
+}
+
+/// Under `nohup` a hangup is ignored, and is to stay so.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Memory that cannot be had makes the standard library abort. Its signal wakes the listening thread, which says what
+/// happened in our words; until it has, the aborting thread waits here, writing to a pipe that is full.
+fn hold_up_aborts() -> io::Result<()> {
+    let (reader, writer) = io::pipe()?;
+    let mut twin = writer.try_clone()?;
+    low_level::pipe::register(SIGABRT, writer)?;
+    // The line above made it a pipe whose writers do not wait, which is how it is filled to the last byte.
+    let page = [0; 4096];
+    for bytes in [&page[..], &page[..1]] {
+        while io::Write::write(&mut twin, bytes).is_ok() {}
+    }
+    rustix::fs::fcntl_setfl(&twin, rustix::fs::OFlags::WRONLY)?;
+    // Open for as long as the process lives.
+    std::mem::forget((reader, twin));
+    Ok(())
+}
