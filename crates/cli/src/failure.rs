@@ -91,6 +91,7 @@ impl Failure {
     pub(crate) fn of_prediction(table: &str, error: &PredictError) -> Self {
         match error {
             PredictError::Schema(error) => Self::of_schema(table, error),
+            PredictError::Table(error) => Self { message: error.to_string(), help: error.help() },
             PredictError::NoTarget { column } => Self::with_help(
                 format!("{table} has no column {column:?}, which the model predicts"),
                 "add the true classes, or use pitchpipe predict".to_owned(),

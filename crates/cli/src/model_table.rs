@@ -1,12 +1,9 @@
 //! A model from its file, and later tables in its terms.
 
-use std::io::Read;
 use std::path::Path;
 
 use pitchpipe_automl::{LabelledRows, Model};
-use pitchpipe_table::{
-    CancelCheck, MissingCells, RawTable, ReadOptions, Schema, Source, TableError, read,
-};
+use pitchpipe_table::{CancelCheck, RawTable, Schema, Source};
 
 use crate::console::say_line;
 use crate::failure::Failure;
@@ -36,46 +33,26 @@ impl AsText<'_> {
     pub(crate) const NONE: Self = Self::These(&[]);
 }
 
-/// Reads a table for a schema: columns of categories as text, so that a code such as `007` keeps its zeros.
+/// Reads a table by the rules of a schema, and of the command line where it says otherwise.
 pub(crate) fn read_for(
     schema: &Schema,
     file: &Path,
     reading: &ReadingArgs,
-    missing: &MissingCells,
     as_text: AsText<'_>,
     cancel: &CancelCheck,
 ) -> Result<RawTable, Failure> {
-    let source = kept(Source::from_argument(file))?;
-    let mut options = reading.options(schema.categorical_columns());
-    missing.add_to(&mut options);
-    match as_text {
-        AsText::These(columns) => options.categorical.extend_from_slice(columns),
+    let source = Source::from_argument(file);
+    let source = source.kept()?;
+    let columns = match as_text {
+        AsText::These(columns) => columns.to_vec(),
         AsText::All => {
-            let plain = ReadOptions { categorical: Vec::new(), ..options.clone() };
-            let names = read(&source, &plain, cancel)?.columns.into_iter().map(|c| c.name);
-            options.categorical = names.collect();
+            let table = schema.read(&source, reading.options(Vec::new()), cancel)?;
+            table.columns.into_iter().map(|column| column.name).collect()
         }
-    }
-    match read(&source, &options, cancel) {
-        // The reader names one column that is not there; the schema names them all.
-        Err(TableError::NoSuchColumn { .. }) => {
-            Ok(read(&source, &ReadOptions { categorical: Vec::new(), ..options }, cancel)?)
-        }
-        result => result.map_err(|error| Failure::from(error).of_a_models_table()),
-    }
-}
-
-/// Standard input can be read once only, so it is kept.
-fn kept(source: Source) -> Result<Source, Failure> {
-    if source != Source::Stdin {
-        return Ok(source);
-    }
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|e| Failure::new(format!("standard input: could not be read: {e}")))?;
-    Ok(Source::Bytes { name: source.name(), bytes })
+    };
+    schema
+        .read(&source, reading.options(columns), cancel)
+        .map_err(|error| Failure::from(error).of_a_models_table())
 }
 
 /// Matches a table that must have the target, and says what is to be said of it.

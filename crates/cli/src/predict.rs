@@ -75,14 +75,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Done, Failure> {
     let model = load(&args.model)?;
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();
-    let missing = model.missing_cells();
     // What is copied is copied as it is written.
     let as_text = match args.keep.iter().any(|name| name == ALL) {
         true => AsText::All,
         false => AsText::These(&args.keep),
     };
     let cancel = CancelCheck::never();
-    let table = read_for(schema, &args.file, &args.reading, missing, as_text, &cancel)?;
+    let table = read_for(schema, &args.file, &args.reading, as_text, &cancel)?;
     let mut columns = kept(args, &table, &file)?;
     let answer =
         model.predict_table(table).map_err(|error| Failure::of_prediction(&file, &error))?;

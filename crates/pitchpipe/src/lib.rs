@@ -33,7 +33,8 @@
 //! # Predicting, saving, loading
 //!
 //! A model is one file, which holds no code. Later tables are matched to the columns of the training table by name:
-//! they may come in another order, without the target, and with columns and categories that were never met.
+//! they may come in another order, without the target, and with columns and categories that were never met. They are read
+//! by the rules of the training table: which cells stand for missing values, whether there is a header.
 //!
 //! ```
 //! use pitchpipe::prelude::*;
@@ -49,7 +50,8 @@
 //! let model = Model::read(&path)?;
 //!
 //! let new = Source::Bytes { name: "new.csv".into(), bytes: b"colour,size\nred,3\nblue,35\n".to_vec() };
-//! let answer = model.predict_table(pitchpipe::read(&new)?)?;
+//! let table = model.read_table(&new, ReadOptions::default(), &CancelCheck::never())?;
+//! let answer = model.predict_table(table)?;
 //! let classes = model.class_names().unwrap();
 //! let names: Vec<&str> =
 //!     answer.predictions.labels.codes().iter().map(|&code| classes[code as usize].as_str()).collect();
@@ -57,6 +59,30 @@
 //! assert!(answer.predictions.probabilities.row(0)[1] > 0.5); // classes are in the order of class_names()
 //! assert_eq!(answer.notes, ["column \"colour\" was not there in training and is ignored"]);
 //! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Measuring
+//!
+//! What a search reports and what a model is worth on other rows come in one shape, [`Scores`]. All scores of labels are of
+//! labels made by the rule that the model predicts with ([`Model::decision`]); [`Model::out_of_fold`] gives the
+//! predictions that those of the report were computed from.
+//!
+//! ```
+//! use pitchpipe::prelude::*;
+//!
+//! # let csv: String = (0..40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
+//! # let source = Source::Bytes { name: "t.csv".into(), bytes: format!("size,kind\n{csv}").into_bytes() };
+//! # let dataset = pitchpipe::dataset(&source, "kind")?;
+//! let model = AutoMl::new().max_evaluations(10).fit(&dataset)?;
+//! let predicted = model.out_of_fold().unwrap();
+//! assert_eq!(predicted.scores(), model.report().scores);
+//!
+//! let new = Source::Bytes { name: "new.csv".into(), bytes: b"size,kind\n3,low\n35,high\n".to_vec() };
+//! let table = model.read_table(&new, ReadOptions::default(), &CancelCheck::never())?;
+//! let evaluation = model.evaluate(&model.labelled_rows(table)?.dataset)?;
+//! assert_eq!(evaluation.scores.accuracy, 1.0);
+//! assert_eq!(evaluation.classes[0].recall, Some(1.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -124,7 +150,9 @@ use pitchpipe_table::{
 /// What most programs need.
 pub mod prelude {
     pub use pitchpipe_automl::{AutoMl, Event, Happened, Method, Model, Predictions};
-    pub use pitchpipe_table::{Column, Dataset, Frame, Labels, Metric, Source};
+    pub use pitchpipe_table::{
+        CancelCheck, Column, Dataset, Frame, Labels, Metric, ReadOptions, Source,
+    };
 }
 
 /// Why a table is no dataset.

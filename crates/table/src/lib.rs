@@ -31,8 +31,8 @@ pub use read::{
     CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches, read,
 };
 pub use schema::{
-    Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reason,
-    Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values, written_instant,
+    Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reading,
+    Reason, Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values, written_instant,
 };
 pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};
 pub use write::{

@@ -1,6 +1,6 @@
 //! A table as it was read: named columns of cells, before any of them is taken for a feature.
 
-use crate::Buffer;
+use crate::{Buffer, MissingCells};
 
 /// What a reader returns.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,6 +11,8 @@ pub struct RawTable {
     pub columns: Vec<RawColumn>,
     /// What the reader had to decide, in sentences for the user (delimiter, encoding, header).
     pub notes: Vec<String>,
+    /// What the user said about cells that stand for missing values.
+    pub missing: MissingCells,
 }
 
 /// A named column.

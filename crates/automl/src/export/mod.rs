@@ -78,7 +78,7 @@ pub fn script_of(model: &Model) -> Result<String, ExportError> {
         (Combination::Average, Decision::BalancedAccuracy) => Rule::BalancedAccuracy,
         (Combination::Average, Decision::BalancedError) => Rule::BalancedError,
     };
-    let (missing, seed) = (model.missing_cells().tokens(), model.report().seed);
+    let (missing, seed) = (schema.reading().missing.tokens(), model.report().seed);
     Script { schema, learners: &learners, rule, missing: &missing, seed }.text()
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use pitchpipe_learn::FitError;
-use pitchpipe_table::{SchemaError, WriteError};
+use pitchpipe_table::{SchemaError, TableError, WriteError};
 use thiserror::Error;
 
 /// Why a model gave no predictions.
@@ -23,6 +23,9 @@ pub enum PredictError {
     /// The model was made from a dataset without names, so that no table can be matched to it.
     #[error("the model was made from columns without names, so it cannot be given a table")]
     NoSchema,
+    /// The table could not be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The table lacks the column that is predicted, and so cannot be measured by.
     #[error("there is no column {column:?}, which the model predicts")]
     NoTarget {

@@ -4,7 +4,7 @@
 //! ever gets more variants at the ends of its enums.
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};
-use pitchpipe_table::{Decision, Metric, MissingCells, Schema};
+use pitchpipe_table::{Decision, Metric, MissingCells, Reading, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::{BaseLearner, ColumnKind, Model, ModelFileError};
@@ -261,8 +261,10 @@ impl Model1 {
             ColumnKind1::Categorical { n_levels } => ColumnKind::Categorical { n_levels },
         });
         let MissingCells1 { instead, also } = self.missing;
+        let reading = Reading { missing: MissingCells { instead, also }, header: None };
+        let schema = self.schema.map(Schema1::into_schema).transpose()?;
         Ok(Model {
-            schema: self.schema.map(Schema1::into_schema).transpose()?,
+            schema: schema.map(|schema| schema.with_reading(reading)),
             columns: columns.collect(),
             n_classes: self.n_classes,
             priors: self.priors,
@@ -281,7 +283,6 @@ impl Model1 {
                 .into_iter()
                 .map(BaseLearner1::into_learner)
                 .collect::<Result<_, _>>()?,
-            missing: MissingCells { instead, also },
             report: self.report.into_report()?,
             out_of_fold: None,
         })

@@ -14,7 +14,7 @@ pub use evaluate::{ClassScores, Evaluation, LabelledRows};
 pub use predict::{Predictions, TablePredictions};
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};
-use pitchpipe_table::{Column, Decision, Frame, MissingCells, Schema};
+use pitchpipe_table::{Column, Decision, Frame, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::ensemble::Combination;
@@ -32,8 +32,6 @@ pub struct Model {
     pub(crate) decision: Decision,
     pub(crate) combination: Combination,
     pub(crate) learners: Vec<BaseLearner>,
-    /// Which cells stood for missing values in the training table.
-    pub(crate) missing: MissingCells,
     pub(crate) report: Report,
     /// Kept after a search, not in files.
     pub(crate) out_of_fold: Option<OutOfFold>,
@@ -86,16 +84,6 @@ impl Model {
     /// The schema that tables are matched to, where it was made from a table.
     pub fn schema(&self) -> Option<&Schema> {
         self.schema.as_ref()
-    }
-
-    /// Keeps what the user said about missing cells, so that later tables are read in the same way.
-    pub fn with_missing_cells(self, missing: MissingCells) -> Self {
-        Self { missing, ..self }
-    }
-
-    /// Which cells stood for missing values in the training table.
-    pub fn missing_cells(&self) -> &MissingCells {
-        &self.missing
     }
 
     /// How many classes it tells apart.

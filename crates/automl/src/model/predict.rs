@@ -1,7 +1,7 @@
 //! Predictions of a whole model.
 
 use pitchpipe_learn::{FitContext, FitError, Probabilities};
-use pitchpipe_table::{Decision, Frame, Labels, RawTable};
+use pitchpipe_table::{CancelCheck, Decision, Frame, Labels, RawTable, ReadOptions, Source};
 use rayon::prelude::*;
 
 use super::{BaseLearner, Model, PredictError, kinds_of};
@@ -58,6 +58,18 @@ impl Model {
     /// [`Model::decision`]; [`Decision::Native`] and [`Decision::Accuracy`] choose the most probable class.
     pub fn decide(&self, decision: Decision, probabilities: &Probabilities) -> Labels {
         decision.decide(&probabilities.argmax(), probabilities.values(), &self.priors)
+    }
+
+    /// Reads a later table by the rules that the training table was read by, unless `options` say otherwise: which
+    /// cells stand for missing values, whether there is a header, which columns hold codes rather than numbers.
+    pub fn read_table(
+        &self,
+        source: &Source,
+        options: ReadOptions,
+        cancel: &CancelCheck,
+    ) -> Result<RawTable, PredictError> {
+        let schema = self.schema.as_ref().ok_or(PredictError::NoSchema)?;
+        Ok(schema.read(source, options, cancel)?)
     }
 
     /// Matches a table to the schema by name and predicts its rows.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};
-use pitchpipe_table::{Decision, MissingCells, Schema};
+use pitchpipe_table::{Decision, Schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,6 @@ use crate::online::{Report, in_words};
 const MODEL: &str = "model";
 const LEARNERS: &str = "learners";
 const REPORT: &str = "report";
-const READING: &str = "reading";
 const SCHEMA: &str = "schema";
 
 /// The version of each of them.
@@ -42,13 +41,6 @@ struct Learners<M> {
     models: Vec<M>,
 }
 
-/// How later tables are read.
-#[derive(Serialize, Deserialize)]
-struct Reading {
-    #[serde(default)]
-    missing: MissingCells,
-}
-
 impl Model {
     /// The sections of its file.
     pub(super) fn sections(&self) -> Result<Vec<Section>, ModelFileError> {
@@ -64,12 +56,10 @@ impl Model {
             weights: self.learners.iter().map(|l| l.weight).collect(),
             models: self.learners.iter().map(|l| l.models.as_slice()).collect(),
         };
-        let reading = Reading { missing: self.missing.clone() };
         let bytes = postcard::to_stdvec(&learners).map_err(|e| invalid(LEARNERS, &e))?;
         let mut sections = vec![
             json(MODEL, &plan)?,
             json(REPORT, &self.report)?,
-            json(READING, &reading)?,
             Section { name: LEARNERS.to_owned(), version: VERSION, bytes },
         ];
         if let Some(schema) = &self.schema {
@@ -86,7 +76,6 @@ impl Model {
         }
         let plan: Plan = by_name.json(MODEL)?;
         let report: Report = by_name.json(REPORT)?;
-        let Reading { missing } = by_name.json(READING)?;
         let schema = match by_name.0.contains_key(SCHEMA) {
             true => Some(by_name.json::<Schema>(SCHEMA)?),
             false => None,
@@ -110,7 +99,6 @@ impl Model {
             decision,
             combination,
             learners,
-            missing,
             report,
             out_of_fold: None,
         })

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
-use pitchpipe_table::{Dataset, MissingCells, stratified_subsample};
+use pitchpipe_table::{Dataset, stratified_subsample};
 
 use super::clock::{Clock, WallClock};
 use super::combine::{Combiner, free_elsewhere};
@@ -378,7 +378,6 @@ impl<'a> Fit<'a> {
             decision: combination.decision(metric),
             combination,
             learners,
-            missing: MissingCells::default(),
             report,
             out_of_fold: Some(out_of_fold),
         };

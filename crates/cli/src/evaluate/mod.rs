@@ -60,9 +60,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
     let model = load(&args.model)?;
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();
-    let missing = model.missing_cells();
-    let table =
-        read_for(schema, &args.file, &args.reading, missing, AsText::NONE, &CancelCheck::never())?;
+    let table = read_for(schema, &args.file, &args.reading, AsText::NONE, &CancelCheck::never())?;
     let rows = labelled(schema, &file, table)?;
     let unable = |error| Failure::of_prediction(&file, &error);
     let Predictions { probabilities, .. } = model.predict(rows.dataset.frame()).map_err(unable)?;

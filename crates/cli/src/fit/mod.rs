@@ -16,8 +16,7 @@ pub(crate) use args::FitArgs;
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Model};
 use pitchpipe_table::{
-    CancelCheck, Dataset, MissingCells, Report as TableReport, Source, TableError, read,
-    write_atomically,
+    CancelCheck, Dataset, Report as TableReport, Source, TableError, read, write_atomically,
 };
 
 use crate::Done;
@@ -77,7 +76,6 @@ pub(crate) fn run(
         notes::tell_all(args, &file, Weight::Warning, &[failures]);
     }
     let model = result.map_err(|error| Failure::of_search(&file, &error))?;
-    let model = model.with_missing_cells(MissingCells::of(&args.table.read_options()));
     let n_bytes = save(&model, &args.out)?;
 
     let ended_early = interrupt.flag().load(Ordering::Relaxed);
@@ -134,8 +132,7 @@ impl Reading<'_> {
         let Some(file) = &self.args.validation else { return Ok(None) };
         let schema = training.schema().expect("a dataset from a table has a schema");
         let reading = &self.args.table.reading;
-        let missing = MissingCells::default();
-        let table = read_for(schema, file, reading, &missing, AsText::NONE, &CancelCheck::never())?;
+        let table = read_for(schema, file, reading, AsText::NONE, &CancelCheck::never())?;
         let name = Source::from_argument(file).name();
         Ok(Some(labelled(schema, &name, table)?.dataset))
     }

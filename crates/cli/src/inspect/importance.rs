@@ -16,14 +16,7 @@ pub(super) fn measure(
 ) -> Result<Vec<Importance>, Failure> {
     let schema = schema_of(model)?;
     let name = Source::from_argument(file).name();
-    let table = read_for(
-        schema,
-        file,
-        reading,
-        model.missing_cells(),
-        AsText::NONE,
-        &CancelCheck::never(),
-    )?;
+    let table = read_for(schema, file, reading, AsText::NONE, &CancelCheck::never())?;
     let rows = labelled(schema, &name, table)?;
     importances(model, &rows.dataset).map_err(|error| Failure::of_prediction(&name, &error))
 }

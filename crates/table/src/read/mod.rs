@@ -18,6 +18,8 @@ mod number;
 mod short;
 mod text;
 
+use std::borrow::Cow;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub use cancel::CancelCheck;
@@ -48,6 +50,18 @@ impl Source {
     /// The source that a command line's FILE stands for: `-` is standard input.
     pub fn from_argument(argument: &Path) -> Self {
         if argument == Path::new("-") { Self::Stdin } else { Self::Path(argument.to_owned()) }
+    }
+
+    /// The same, to be read more than once: standard input is read to its end and kept.
+    pub fn kept(&self) -> Result<Cow<'_, Self>, TableError> {
+        if *self != Self::Stdin {
+            return Ok(Cow::Borrowed(self));
+        }
+        let (name, mut bytes) = (self.name(), Vec::new());
+        match std::io::stdin().lock().read_to_end(&mut bytes) {
+            Ok(_) => Ok(Cow::Owned(Self::Bytes { name, bytes })),
+            Err(source) => Err(TableError::Io { file: name, source }),
+        }
     }
 
     /// What messages call it.
@@ -120,5 +134,6 @@ pub fn read(
         }
     };
     table.notes = notes;
+    table.missing = MissingCells::of(options);
     Ok(table)
 }

@@ -5,7 +5,7 @@ use super::levels::{Coded, count, levels_of_text, merge_rare, parse_number};
 use super::overrides::{check_finite, check_names, overridden};
 use super::report::{ColumnReport, Report};
 use super::target::{Classified, classify};
-use super::{Input, Kind, LeftOut, Levels, Reason, Schema, SchemaError, SchemaOptions};
+use super::{Input, Kind, LeftOut, Levels, Reading, Reason, Schema, SchemaError, SchemaOptions};
 use crate::{Buffer, Cells, Column, Labels, RawColumn, RawTable};
 
 /// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
@@ -40,7 +40,8 @@ pub(crate) fn assemble(
     }
     let rows = classified.as_ref().and_then(|c| c.rows.as_deref());
 
-    let mut schema = Schema { inputs: Vec::new(), target: None, left_out: Vec::new() };
+    let reading = Reading { missing: table.missing, header: None };
+    let mut schema = Schema { reading, ..Schema::default() };
     let mut columns = Vec::new();
     for column in table.columns {
         let RawColumn { name, cells } = overridden(column, options)?;

@@ -11,6 +11,7 @@ mod dates;
 mod error;
 mod levels;
 mod overrides;
+mod reading;
 mod report;
 mod target;
 
@@ -23,6 +24,7 @@ pub(crate) use assemble::{Assembled, assemble};
 pub use dates::{DatePart, written_instant};
 pub use error::{Mismatch, SchemaError};
 pub use levels::{Levels, OTHER_LEVEL};
+pub use reading::Reading;
 pub use report::{ColumnReport, Report, Values};
 
 use crate::RawTable;
@@ -42,11 +44,14 @@ pub struct SchemaOptions {
 }
 
 /// The columns that training uses, in the order of the training table, and what each is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     inputs: Vec<Input>,
     target: Option<TargetColumn>,
     left_out: Vec<LeftOut>,
+    /// Models of format 1 keep it elsewhere.
+    #[serde(default)]
+    reading: Reading,
 }
 
 /// A column that training uses.

@@ -218,7 +218,7 @@ fn numbers_and_dates_given_as_text_are_converted() {
         column("colour", text(&["red", "blue"])),
         column("when", text(&["2024-06-02", "2025-01-01T10:00:00Z"])),
     ];
-    let raw = RawTable { n_rows: 3, columns, notes: Vec::new() };
+    let raw = RawTable { n_rows: 3, columns, ..RawTable::default() };
     let applied = shop().0.schema().unwrap().apply(raw).unwrap();
     let numbers = |j: usize| match &applied.frame.columns()[j] {
         Column::Numeric(values) => values[..2].to_vec(),
@@ -255,4 +255,26 @@ fn a_word_among_few_numbers_is_pointed_out() {
     let options = SchemaOptions { categorical: strings(&["age"]), ..target("y") };
     let (_, report) = Dataset::from_table(table(csv), &options).unwrap();
     assert!(!report.warnings.iter().any(|w| w.contains("age")), "{:?}", report.warnings);
+}
+
+#[test]
+fn later_tables_are_read_by_the_rules_of_the_first() {
+    let source = |text: &str| Source::Bytes { name: "t.csv".into(), bytes: text.into() };
+    let options = ReadOptions { also_missing: vec!["-99".into()], ..ReadOptions::default() };
+    let first = source("size,code,kind\n1,007,a\n-99,008,b\n3,007,a\n4,008,b\n");
+    let options = ReadOptions { categorical: vec!["code".into()], ..options };
+    let table = read(&first, &options, &CancelCheck::never()).unwrap();
+    let target = Some("kind".to_owned());
+    let categorical = vec!["code".to_owned()];
+    let wanted = SchemaOptions { target, categorical, ..SchemaOptions::default() };
+    let (dataset, _) = crate::Dataset::from_table(table, &wanted).unwrap();
+    let schema = dataset.schema().unwrap();
+    // Kept with the schema, through its file as well.
+    let json = serde_json::to_string(&**schema).unwrap();
+    let schema: Schema = serde_json::from_str(&json).unwrap();
+    let later = source("code,size\n007,-99\n008,2\n");
+    let table = schema.read(&later, ReadOptions::default(), &CancelCheck::never()).unwrap();
+    let frame = schema.apply(table).unwrap().frame;
+    assert!(frame.columns()[0].is_missing(0) && !frame.columns()[0].is_missing(1));
+    assert_eq!(frame.columns()[1], Column::categorical([0, 1], 2));
 }

@@ -103,3 +103,23 @@ fn a_read_only_file_is_not_replaced() {
     assert_eq!(err.to_string(), format!("{} is read-only", path.display()));
     assert_eq!(std::fs::read(&path).unwrap(), b"old");
 }
+
+#[test]
+fn missing_cells_stay_missing() {
+    let text = OutputCells::Text { codes: vec![0, MISSING_CODE], texts: vec!["a".into()] };
+    let instants = OutputCells::from(Cells::Instants { seconds: [f64::NAN, 0.0].into() });
+    let columns = [
+        OutputColumn { name: "t".into(), cells: text },
+        OutputColumn { name: "n".into(), cells: OutputCells::Numbers(vec![f64::NAN, 1.0]) },
+        OutputColumn { name: "i".into(), cells: instants },
+    ];
+    assert_eq!(OutputFormat::Csv.encode(&columns).unwrap(), b"t,n,i\na,,\n,1,1970-01-01\n");
+    for format in [OutputFormat::Parquet, OutputFormat::Arrow] {
+        let source = Source::Bytes { name: "out".into(), bytes: format.encode(&columns).unwrap() };
+        let table = read(&source, &ReadOptions::default(), &CancelCheck::never()).unwrap();
+        let Cells::Text { codes, .. } = &table.columns[0].cells else { panic!("{format:?}") };
+        assert_eq!(codes[1], MISSING_CODE, "{format:?}");
+        let Cells::Numbers { values, .. } = &table.columns[1].cells else { panic!("{format:?}") };
+        assert!(values[0].is_nan() && values[1] == 1.0, "{format:?}");
+    }
+}

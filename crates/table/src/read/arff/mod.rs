@@ -61,5 +61,5 @@ pub(super) fn read(
         notes.extend(builder.note(&name));
         RawColumn { name, cells: builder.finish() }
     });
-    Ok(RawTable { n_rows, columns: columns.collect(), notes: Vec::new() })
+    Ok(RawTable { n_rows, columns: columns.collect(), ..RawTable::default() })
 }

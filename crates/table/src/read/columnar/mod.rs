@@ -159,7 +159,7 @@ impl<'a> Collector<'a> {
             notes.extend(builder.note(&name));
             RawColumn { name, cells: builder.finish() }
         });
-        Ok(RawTable { n_rows: self.n_rows, columns: columns.collect(), notes: Vec::new() })
+        Ok(RawTable { n_rows: self.n_rows, columns: columns.collect(), ..RawTable::default() })
     }
 }
 

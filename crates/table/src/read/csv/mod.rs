@@ -46,7 +46,7 @@ pub(super) fn read(
     let (n_rows, columns) = parse(&context, records, &forced, cancel, notes)?;
     let columns = names.into_iter().zip(columns);
     let columns = columns.map(|(name, cells)| RawColumn { name, cells }).collect();
-    Ok(RawTable { n_rows, columns, notes: Vec::new() })
+    Ok(RawTable { n_rows, columns, ..RawTable::default() })
 }
 
 fn check_delimiter(asked: Option<u8>) -> Result<(), TableError> {
