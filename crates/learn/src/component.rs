@@ -2,6 +2,7 @@
 
 use pitchpipe_table::Labels;
 
+use crate::scikit_learn::PythonScript;
 use crate::{Features, FitContext, FitError, Probabilities, Settings};
 
 /// A fitted model: it can always predict.
@@ -47,7 +48,60 @@ pub struct Member<M> {
     pub marginal_secs: f64,
 }
 
-/// Hyperparameters that can be fitted: one point of an estimator type's grid.
+/// What the rest of the house asks of every kind of estimator, whatever its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Character {
+    /// Whether scikit-learn's estimator raises where all training rows are of one class; others predict it.
+    pub refuses_one_class: bool,
+    /// Whether it reads the rows one by one: the row-major copy is then made beforehand, the deadline watched.
+    pub reads_rows: bool,
+    /// How large its models are.
+    pub models: ModelSize,
+    /// What settings of one family cost together.
+    pub family: FamilyCost,
+}
+
+/// How large the models of an estimator are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelSize {
+    /// Small beside the table, or as large as it.
+    Modest,
+    /// Many times the table: a hundred trees grown to the last row.
+    Forest,
+}
+
+/// What settings of one family cost together, in times of the dearest of them alone
+/// (docs/decisions/0060-online.md).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FamilyCost {
+    /// Families have one member.
+    Alone,
+    /// The dearest member contains the others; altogether this many times its cost.
+    Nested(f64),
+    /// Each further member adds this share of the dearest one's cost.
+    Adding(f64),
+}
+
+impl FamilyCost {
+    /// The cost of so many members in times of the dearest alone.
+    pub fn factor(self, n_members: usize) -> f64 {
+        match self {
+            Self::Nested(factor) if n_members > 1 => factor,
+            Self::Adding(share) => 1.0 + share * n_members.saturating_sub(1) as f64,
+            Self::Nested(_) | Self::Alone => 1.0,
+        }
+    }
+
+    /// Whether a family costs about as much as its dearest member, which contains the others.
+    pub fn is_nested(self) -> bool {
+        matches!(self, Self::Nested(_))
+    }
+}
+
+/// Hyperparameters that can be fitted: one point of an estimator's grid.
+///
+/// Everything else that is asked of an estimator is here as well, without defaults that would pass unnoticed: an
+/// estimator that compiles is complete.
 ///
 /// The caller promises that `x` holds finite numbers, that `y` is as long, that `y.n_classes() >= 2`
 /// and that every class has at least one row; it maps the classes of a fold to this form.
@@ -55,13 +109,26 @@ pub trait Estimator: Settings + Clone + Send + Sync {
     /// The fitted form.
     type Fitted: Classifier + Clone + Send + Sync;
 
-    /// The estimator's name in messages and random streams.
+    /// The estimator's name in texts, messages and random streams.
     const NAME: &'static str;
+
+    /// What is true of it whatever its settings.
+    const CHARACTER: Character;
+
+    /// Refuses hyperparameters that types do not rule out and that have no meaning.
+    fn check(&self) -> Result<(), FitError>;
+
+    /// A rough cost, for deciding what to run first: it only orders, so its unit does not matter.
+    fn rough_cost(&self, n_rows: usize) -> f64;
+
+    /// scikit-learn's estimator of the same settings, as a Python expression.
+    fn scikit_learn(&self, script: &mut PythonScript) -> String;
 
     /// Fits this setting alone.
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<Self::Fitted, FitError>;
 
-    /// Whether one computation can answer for both settings.
+    /// Whether one computation can answer for both settings. An estimator that says so of any two has a
+    /// [`FamilyCost`] and writes [`Estimator::evaluate_family`].
     fn is_family_of(&self, _other: &Self) -> bool {
         false
     }
@@ -79,6 +146,14 @@ pub trait Estimator: Settings + Clone + Send + Sync {
     ) -> Vec<Result<Member<Self::Fitted>, FitError>> {
         members.iter().map(|member| evaluate_alone(member, x, y, test, keep_models, ctx)).collect()
     }
+}
+
+/// Refuses a setting that is not a number above zero.
+pub(crate) fn above_zero<E: Estimator>(setting: &'static str, value: f64) -> Result<(), FitError> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(FitError::Setting { component: E::NAME, setting, value, wanted: "above zero" })
 }
 
 /// Fits one setting and predicts with it, timing both.

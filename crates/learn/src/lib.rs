@@ -27,6 +27,7 @@ pub mod estimate;
 pub mod impute;
 pub mod reduce;
 pub mod scale;
+pub mod scikit_learn;
 pub mod search_space;
 
 mod classes;
@@ -45,7 +46,7 @@ mod sums;
 mod text;
 mod validate;
 
-pub use component::{Classifier, Estimator, Member, Prediction};
+pub use component::{Character, Classifier, Estimator, FamilyCost, Member, ModelSize, Prediction};
 pub use context::FitContext;
 pub use error::FitError;
 pub use features::Features;

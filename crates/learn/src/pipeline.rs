@@ -55,7 +55,7 @@ impl Pipeline {
         let (preparation, x) = self.preparation.fit(&raw, &y, ctx)?;
         let estimator = if classes.len() > 1 {
             Some(self.estimator.fit(&x, &classes.compact(&y), ctx)?)
-        } else if self.estimator.refuses_one_class() {
+        } else if self.estimator.kind().character().refuses_one_class {
             return Err(FitError::OneClass { component: self.estimator.name() });
         } else {
             None

@@ -11,11 +11,11 @@ use std::fmt::Write;
 
 use pitchpipe_learn::Pipeline;
 use pitchpipe_learn::encode::Encoder;
+use pitchpipe_learn::scikit_learn::{PythonHelper, PythonScript};
 use pitchpipe_table::{Decision, Kind, Schema};
 
 use crate::{Combination, Model};
-use components::{estimator, imputer, reducer, scaler};
-use imports::Imports;
+use components::{imputer, reducer, scaler};
 
 /// The scikit-learn releases that scripts are tested on: the oldest and the newest.
 pub const OLDEST: &str = "1.2";
@@ -86,15 +86,15 @@ impl Script<'_> {
     /// The text of the script.
     pub fn text(&self) -> Result<String, ExportError> {
         let target = self.schema.target().ok_or(ExportError::NoColumnNames)?;
-        let mut imports = Imports::new();
-        let pipelines = self.pipelines(&mut imports);
+        let mut script = PythonScript::new(target.classes.len(), self.seed);
+        let pipelines = self.pipelines(&mut script);
         let mut text = self.opening(&target.name);
-        text += &imports.text();
+        text += &imports::text(&script);
         text += &self.constants(&target.name, &target.classes);
-        if imports.needs_soft_decisions {
+        if script.needs(PythonHelper::SoftDecisions) {
             text += SOFT_DECISIONS;
         }
-        if imports.needs_samme_r {
+        if script.needs(PythonHelper::SammeR) {
             text += SAMME_R;
         }
         text += &pipelines;
@@ -162,14 +162,13 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
         positions
     }
 
-    fn pipelines(&self, imports: &mut Imports) -> String {
-        imports.add("sklearn.pipeline", "make_pipeline");
+    fn pipelines(&self, script: &mut PythonScript) -> String {
+        script.import("sklearn.pipeline", "make_pipeline");
         let n_features = self.schema.feature_names().len();
-        let n_classes = self.schema.target().map_or(0, |target| target.classes.len());
         let has_categories = !self.categorical_positions().is_empty();
         let mut text = String::new();
         if has_categories {
-            text += &helpers(self.learners, imports);
+            text += &helpers(self.learners, script);
         }
         text += "# Each pipeline with its weight.\nPIPELINES = [\n";
         for (weight, pipeline) in self.learners {
@@ -183,11 +182,11 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
                 .then(|| "FunctionTransformer(unseen_is_missing)".to_owned());
             let steps = [
                 first,
-                Some(imputer(steps.imputer, imports)),
+                Some(imputer(steps.imputer, script)),
                 encoder,
-                scaler(steps.scaler, imports),
-                reducer(steps.reducer, n_features, imports),
-                Some(estimator(&pipeline.estimator, n_classes, self.seed, imports)),
+                scaler(steps.scaler, script),
+                reducer(steps.reducer, n_features, script),
+                Some(pipeline.estimator.scikit_learn(script)),
             ];
             writeln!(text, "    # {pipeline}\n    ({weight:?}, make_pipeline(").expect("it fits");
             for step in steps.into_iter().flatten() {
@@ -225,17 +224,17 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
 }
 
 /// The functions that pipelines with categories refer to.
-fn helpers(learners: &[(f64, Pipeline)], imports: &mut Imports) -> String {
+fn helpers(learners: &[(f64, Pipeline)], script: &mut PythonScript) -> String {
     let mut text = String::new();
     if learners.iter().any(|(_, p)| p.preparation.encoder == Encoder::OneHot) {
-        imports.add("sklearn.compose", "make_column_transformer");
-        imports.add("sklearn.preprocessing", "OneHotEncoder");
+        script.import("sklearn.compose", "make_column_transformer");
+        script.import("sklearn.preprocessing", "OneHotEncoder");
         text += "def one_hot():\n    \"\"\"A column for each category; all of them zero for one never met.\"\"\"\n    \
                  encoder = OneHotEncoder(handle_unknown=\"ignore\", sparse_output=False)\n    \
                  return make_column_transformer((encoder, CATEGORICAL), remainder=\"passthrough\")\n\n\n";
     }
     if learners.iter().any(|(_, p)| p.preparation.encoder == Encoder::None) {
-        imports.add("sklearn.preprocessing", "FunctionTransformer");
+        script.import("sklearn.preprocessing", "FunctionTransformer");
         text += "def unseen_is_missing(x):\n    \"\"\"Here codes are numbers, and a category never met has none.\"\"\"\n    \
                  x = x.copy()\n    x[:, CATEGORICAL] = np.where(x[:, CATEGORICAL] < 0, np.nan, x[:, CATEGORICAL])\n    \
                  return x\n\n\n";

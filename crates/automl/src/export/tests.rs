@@ -59,7 +59,7 @@ fn every_estimator_has_an_expression() {
     for spec in SearchSpace::all().estimators() {
         let one = Pipeline { preparation: Preparation::default(), estimator: spec.clone() };
         let text = script(&[(1.0, one)], Rule::MajorityVote);
-        assert!(text.contains("random_state=7") || ["knn", "gaussian_nb"].contains(&spec.name()));
+        assert!(text.contains(&spec.scikit_learn(&mut PythonScript::new(3, 7))), "{spec}");
         assert!(text.contains("model.predict(x)"));
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pitchpipe_learn::Preparation;
 use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::{ModelSize, Preparation};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
@@ -85,9 +85,7 @@ impl Auto {
     /// ones, as many as the memory holds.
     fn members(&self, action: usize) -> Vec<usize> {
         let mut members = self.search.fresh_members(action);
-        let is_forest = |&at: &usize| {
-            matches!(self.space.kind(at), EstimatorKind::RandomForest | EstimatorKind::ExtraTrees)
-        };
+        let is_forest = |&at: &usize| self.space.kind(at).character().models == ModelSize::Forest;
         if members.first().is_some_and(is_forest) {
             let most = (self.step_bytes / (FOREST_BYTES_A_ROW * self.n_rows as u64).max(1)).max(1);
             let mean = self.search.posterior().mean();

@@ -13,7 +13,6 @@ use super::AutoMlError;
 use super::drive::Drive;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
-use super::families::cost_factor;
 use super::library::Judging;
 
 /// How many rounds there are at most, how many time is kept for, and of how many the models are kept.
@@ -64,7 +63,7 @@ impl Drive<'_> {
         for learner in self.combiner.library.learners() {
             let space = &self.settings.space;
             let family = (space.preparation_index(learner.id), space.family(learner.id));
-            let cost = |(slowest, n)| slowest * cost_factor(&learner.pipeline.estimator, n);
+            let cost = |(slowest, n)| slowest * learner.kind().character().family.factor(n);
             let before = families.get(&family).copied().unwrap_or((0.0, 0));
             let with = (before.0.max(learner.secs * self.wall_per_cpu), before.1 + 1);
             let more = cost(with) - cost(before);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use pitchpipe_learn::estimate::EstimatorSpec;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::search::{Action, Actions};
 
@@ -16,23 +15,8 @@ pub(crate) fn actions(space: &Space) -> Result<Actions, SurrogateError> {
         groups.entry((space.preparation_index(at), family)).or_default().push(at);
     }
     let action = |((_, _), members): ((usize, usize), Vec<usize>)| {
-        let estimator = space.estimator(members[0]);
-        Action { cost_factor: cost_factor(estimator, members.len()), members }
+        let family = space.kind(members[0]).character().family;
+        Action { cost_factor: family.factor(members.len()), members }
     };
     Actions::new(space.len(), groups.into_iter().map(action))
-}
-
-/// What a family costs in times of its dearest member alone (docs/decisions/0060-online.md).
-pub(crate) fn cost_factor(estimator: &EstimatorSpec, n_members: usize) -> f64 {
-    if n_members == 1 {
-        return 1.0;
-    }
-    match estimator {
-        EstimatorSpec::LogisticRegression(_) | EstimatorSpec::LinearSvm(_) => {
-            1.0 + 0.3 * (n_members - 1) as f64
-        }
-        EstimatorSpec::DecisionTree(_) => 1.6,
-        EstimatorSpec::RandomForest(_) | EstimatorSpec::ExtraTrees(_) => 1.3,
-        _ => 1.2,
-    }
 }

@@ -5,8 +5,11 @@ use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use super::tree::{StumpFinder, StumpSplit};
+use crate::component::above_zero;
+use crate::scikit_learn::{PythonHelper, PythonScript};
 use crate::{
-    Classifier, Estimator, Features, FitContext, FitError, Member, Prediction, Probabilities,
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
+    ModelSize, Prediction, Probabilities,
 };
 
 /// Hyperparameters: one point of this estimator's grid.
@@ -53,6 +56,30 @@ impl Estimator for AdaBoost {
     type Fitted = FittedAdaBoost;
 
     const NAME: &'static str = "adaboost";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: false,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Nested(1.2),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        above_zero::<Self>("n_estimators", self.n_estimators as f64)?;
+        above_zero::<Self>("learning_rate", self.learning_rate)
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        self.n_estimators as f64 / 10.0
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        script.help(PythonHelper::SammeR);
+        let (Self { n_estimators, learning_rate }, seed) = (self, script.seed());
+        format!(
+            "SammeR(n_estimators={n_estimators}, learning_rate={learning_rate:?}, random_state={seed})"
+        )
+    }
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedAdaBoost, FitError> {
         let mut stumps = Vec::new();

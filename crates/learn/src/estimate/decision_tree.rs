@@ -3,8 +3,11 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use super::tree::{Criterion, FittedForest, MinSamplesSplit, Recipe, evaluate_forest, fit_forest};
-use crate::{Estimator, Features, FitContext, FitError, Member};
+use super::tree::{
+    Criterion, FittedForest, MinSamplesSplit, Recipe, evaluate_forest, fit_forest, split_cost,
+};
+use crate::scikit_learn::PythonScript;
+use crate::{Character, Estimator, FamilyCost, Features, FitContext, FitError, Member, ModelSize};
 
 /// Hyperparameters: one point of this estimator's grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +31,27 @@ impl Estimator for DecisionTree {
     type Fitted = FittedForest;
 
     const NAME: &'static str = "decision_tree";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: false,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Nested(1.6),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        Ok(())
+    }
+
+    fn rough_cost(&self, n_rows: usize) -> f64 {
+        split_cost(self.min_samples_split, n_rows)
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.tree", "DecisionTreeClassifier");
+        let (split, seed) = (self.min_samples_split.in_python(), script.seed());
+        format!("{class}(min_samples_split={split}, random_state={seed})")
+    }
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedForest, FitError> {
         fit_forest(RECIPE, self.min_samples_split, x, y, ctx)

@@ -3,8 +3,11 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use super::tree::{Criterion, FittedForest, MinSamplesSplit, Recipe, evaluate_forest, fit_forest};
-use crate::{Estimator, Features, FitContext, FitError, Member};
+use super::tree::{
+    Criterion, FittedForest, MinSamplesSplit, Recipe, evaluate_forest, fit_forest, split_cost,
+};
+use crate::scikit_learn::PythonScript;
+use crate::{Character, Estimator, FamilyCost, Features, FitContext, FitError, Member, ModelSize};
 
 /// Hyperparameters: one point of this estimator's grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,6 +37,30 @@ impl Estimator for ExtraTrees {
     type Fitted = FittedForest;
 
     const NAME: &'static str = "extra_trees";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: false,
+        reads_rows: false,
+        models: ModelSize::Forest,
+        family: FamilyCost::Nested(1.3),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        Ok(())
+    }
+
+    fn rough_cost(&self, n_rows: usize) -> f64 {
+        40.0 * split_cost(self.min_samples_split, n_rows)
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.ensemble", "ExtraTreesClassifier");
+        let (split, criterion) = (self.min_samples_split.in_python(), self.criterion);
+        let seed = script.seed();
+        format!(
+            "{class}(min_samples_split={split}, criterion=\"{criterion}\", random_state={seed})"
+        )
+    }
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedForest, FitError> {
         fit_forest(self.recipe(), self.min_samples_split, x, y, ctx)

@@ -6,7 +6,11 @@ use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use super::knn::unit_of;
-use crate::{Classifier, Estimator, Features, FitContext, FitError, Prediction, Probabilities};
+use crate::scikit_learn::PythonScript;
+use crate::{
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, ModelSize,
+    Prediction, Probabilities,
+};
 
 /// The share of the largest feature variance that is added to every variance.
 const VAR_SMOOTHING: f64 = 1e-9;
@@ -35,6 +39,25 @@ pub struct FittedGaussianNb {
 impl Estimator for GaussianNb {
     type Fitted = FittedGaussianNb;
     const NAME: &'static str = "gaussian_nb";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: false,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Alone,
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        Ok(())
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        0.1
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        format!("{}()", script.import("sklearn.naive_bayes", "GaussianNB"))
+    }
 
     fn fit(
         &self,

@@ -5,9 +5,11 @@ use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use super::tree::{MaxFeatures, Node, Regressor, are_sound, find_leaves};
-use crate::component::evaluate_alone;
+use crate::component::{above_zero, evaluate_alone};
+use crate::scikit_learn::PythonScript;
 use crate::{
-    Classifier, Estimator, Features, FitContext, FitError, Member, Prediction, Probabilities,
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
+    ModelSize, Prediction, Probabilities,
 };
 
 /// Hyperparameters: one point of this estimator's grid.
@@ -55,6 +57,36 @@ impl Estimator for GradientBoosting {
     type Fitted = FittedGradientBoosting;
 
     const NAME: &'static str = "gradient_boosting";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: true,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Alone,
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        above_zero::<Self>("max_depth", self.max_depth as f64)?;
+        above_zero::<Self>("learning_rate", self.learning_rate)
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        let features = if self.max_features == MaxFeatures::All { 100.0 } else { 50.0 };
+        features * self.max_depth as f64
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.ensemble", "GradientBoostingClassifier");
+        let max_features = match self.max_features {
+            MaxFeatures::Log2 => "\"log2\"",
+            MaxFeatures::All => "None",
+        };
+        let (Self { learning_rate, max_depth, .. }, seed) = (self, script.seed());
+        format!(
+            "{class}(learning_rate={learning_rate:?}, max_depth={max_depth}, \
+             max_features={max_features}, random_state={seed})"
+        )
+    }
 
     fn fit(
         &self,

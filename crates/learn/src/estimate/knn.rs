@@ -10,8 +10,10 @@ use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use crate::scikit_learn::PythonScript;
 use crate::{
-    Classifier, Estimator, Features, FitContext, FitError, Member, Prediction, Probabilities,
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
+    ModelSize, Prediction, Probabilities,
 };
 pub(crate) use search::{Neighbours, SearchIndex, unit_of};
 
@@ -70,6 +72,26 @@ impl Knn {
 impl Estimator for Knn {
     type Fitted = FittedKnn;
     const NAME: &'static str = "knn";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: false,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Nested(1.2),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        Ok(())
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        2.0 + self.n_neighbors.get() as f64 * 0.01
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.neighbors", "KNeighborsClassifier");
+        format!("{class}(n_neighbors={}, p={})", self.n_neighbors, self.p)
+    }
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedKnn, FitError> {
         self.enough_rows(x.n_rows())?;

@@ -3,7 +3,12 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Prediction};
+use crate::component::above_zero;
+use crate::scikit_learn::{PythonHelper, PythonScript};
+use crate::{
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
+    ModelSize, Prediction,
+};
 
 use super::linear::calibrate::Calibration;
 use super::linear::family::{Fit, fit_on_shared, only, predict_each};
@@ -53,6 +58,27 @@ impl Estimator for LinearSvm {
     type Fitted = FittedLinearSvm;
 
     const NAME: &'static str = "linear_svm";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: true,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Adding(0.3),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        above_zero::<Self>("C", self.c)
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        30.0 + self.c
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        script.help(PythonHelper::SoftDecisions);
+        let (class, seed) = (script.import("sklearn.svm", "LinearSVC"), script.seed());
+        format!("SoftDecisions({class}(C={:?}, dual=True, random_state={seed}))", self.c)
+    }
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedLinearSvm, FitError> {
         only(fit_family(std::slice::from_ref(self), x, y, ctx))

@@ -6,7 +6,12 @@ use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use crate::{Classifier, Estimator, Features, FitContext, FitError, Member, Prediction};
+use crate::component::above_zero;
+use crate::scikit_learn::{PythonHelper, PythonScript};
+use crate::{
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
+    ModelSize, Prediction,
+};
 
 use super::linear::family::{Fit, all_failed, fit_on_shared, only, predict_each};
 use super::linear::lanes::Quad;
@@ -87,6 +92,41 @@ impl Estimator for LogisticRegression {
     type Fitted = FittedLogisticRegression;
 
     const NAME: &'static str = "logistic_regression";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: true,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Adding(0.3),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        above_zero::<Self>("C", self.c)
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        let base = if self.solver == Solver::Saga { 40.0 } else { 8.0 };
+        base + self.c
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.linear_model", "LogisticRegression");
+        let penalty = match self.penalty {
+            Penalty::L1 => {
+                script.help(PythonHelper::L1);
+                ", **L1"
+            }
+            Penalty::L2 => "",
+        };
+        let (Self { c, solver, .. }, seed) = (self, script.seed());
+        let model = format!("{class}(C={c:?}, solver=\"{solver}\", random_state={seed}{penalty})");
+        if self.solver == Solver::Liblinear && script.n_classes > 2 {
+            // Newer releases leave one-vs-rest to a wrapper; older ones do the same inside.
+            let wrapper = script.import("sklearn.multiclass", "OneVsRestClassifier");
+            return format!("{wrapper}({model})");
+        }
+        model
+    }
 
     fn fit(
         &self,

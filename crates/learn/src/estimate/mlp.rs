@@ -11,7 +11,12 @@ use pitchpipe_table::Labels;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use crate::{Classifier, Estimator, Features, FitContext, FitError, Prediction, Probabilities};
+use crate::component::above_zero;
+use crate::scikit_learn::PythonScript;
+use crate::{
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, ModelSize,
+    Prediction, Probabilities,
+};
 use network::{Backward, Forward, HIDDEN, Scratch, Shape};
 use step::Motion;
 
@@ -75,6 +80,35 @@ pub struct FittedMlp {
 impl Estimator for Mlp {
     type Fitted = FittedMlp;
     const NAME: &'static str = "mlp";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: false,
+        reads_rows: true,
+        models: ModelSize::Modest,
+        family: FamilyCost::Alone,
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        if self.alpha != 0.0 && !(self.alpha.is_finite() && self.alpha > 0.0) {
+            let (component, setting, value) = (Self::NAME, "alpha", self.alpha);
+            let wanted = "zero or more";
+            return Err(FitError::Setting { component, setting, value, wanted });
+        }
+        above_zero::<Self>("learning_rate_init", self.learning_rate_init)
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        250.0 - self.learning_rate_init
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.neural_network", "MLPClassifier");
+        let (Self { learning_rate_init, solver, alpha }, seed) = (self, script.seed());
+        format!(
+            "{class}(learning_rate_init={learning_rate_init:?}, learning_rate=\"adaptive\", \
+             solver=\"{solver}\", alpha={alpha:?}, random_state={seed})"
+        )
+    }
 
     fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedMlp, FitError> {
         let shape = Shape::of(x.n_cols(), y.n_classes());

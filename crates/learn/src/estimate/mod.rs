@@ -1,4 +1,34 @@
-//! Estimators: one file a type, in the order of the search space.
+//! Estimators: one file a kind, which says all that the rest of the house asks of it.
+
+/// Hands the list of estimators to a macro. New ones go to the end: model files number them in this order.
+macro_rules! with_estimators {
+    ($take:ident) => {
+        $take! {
+            /// Boosted stumps.
+            AdaBoost,
+            /// One tree.
+            DecisionTree,
+            /// Trees with random thresholds.
+            ExtraTrees,
+            /// Boosted regression trees.
+            GradientBoosting,
+            /// Independent normal features.
+            GaussianNb,
+            /// Nearest neighbours.
+            Knn,
+            /// Logistic regression.
+            LogisticRegression,
+            /// A network with one hidden layer.
+            Mlp,
+            /// The perceptron.
+            Perceptron,
+            /// Trees on bootstrap samples.
+            RandomForest,
+            /// A linear support vector machine.
+            LinearSvm,
+        }
+    };
+}
 
 mod adaboost;
 mod decision_tree;

@@ -3,7 +3,11 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use crate::{Classifier, Estimator, Features, FitContext, FitError, Prediction};
+use crate::scikit_learn::{PythonHelper, PythonScript};
+use crate::{
+    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, ModelSize,
+    Prediction,
+};
 
 use super::linear::calibrate::Calibration;
 use super::linear::lanes::{Kernel, Lanes, Quad, axpy, dispatch, dot, touch};
@@ -56,6 +60,27 @@ impl Estimator for Perceptron {
     type Fitted = FittedPerceptron;
 
     const NAME: &'static str = "perceptron";
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: true,
+        reads_rows: false,
+        models: ModelSize::Modest,
+        family: FamilyCost::Alone,
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        Ok(())
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        0.5
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        script.help(PythonHelper::SoftDecisions);
+        let (class, seed) = (script.import("sklearn.linear_model", "Perceptron"), script.seed());
+        format!("SoftDecisions({class}(random_state={seed}))")
+    }
 
     fn fit(
         &self,

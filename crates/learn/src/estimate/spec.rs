@@ -1,4 +1,4 @@
-//! The closed set of estimators: one variant a type, unfitted and fitted.
+//! The closed set of estimators: one variant a kind, unfitted and fitted.
 
 use std::fmt;
 
@@ -7,9 +7,11 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::*;
+use crate::scikit_learn::PythonScript;
 use crate::settings::{read, write};
 use crate::{
-    Classifier, Estimator, Features, FitContext, FitError, Member, ParseError, Prediction,
+    Character, Classifier, Estimator, Features, FitContext, FitError, Member, ParseError,
+    Prediction,
 };
 
 macro_rules! estimators {
@@ -28,6 +30,13 @@ macro_rules! estimators {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $variant::NAME,)*
+                }
+            }
+
+            /// What is true of it whatever its settings.
+            pub const fn character(self) -> Character {
+                match self {
+                    $(Self::$variant => $variant::CHARACTER,)*
                 }
             }
         }
@@ -85,6 +94,27 @@ macro_rules! estimators {
                 }
             }
 
+            /// Refuses hyperparameters that types do not rule out and that have no meaning.
+            fn check(&self) -> Result<(), FitError> {
+                match self {
+                    $(Self::$variant(e) => e.check(),)*
+                }
+            }
+
+            /// A rough cost, for deciding what to run first.
+            pub(crate) fn rough_cost(&self, n_rows: usize) -> f64 {
+                match self {
+                    $(Self::$variant(e) => e.rough_cost(n_rows),)*
+                }
+            }
+
+            /// scikit-learn's estimator of the same settings, as a Python expression.
+            pub fn scikit_learn(&self, script: &mut PythonScript) -> String {
+                match self {
+                    $(Self::$variant(e) => e.scikit_learn(script),)*
+                }
+            }
+
             /// Whether one computation can answer for both.
             pub fn is_family_of(&self, other: &Self) -> bool {
                 match (self, other) {
@@ -96,7 +126,7 @@ macro_rules! estimators {
             /// Fits settings of one family on `x` and predicts `test` with each.
             ///
             /// # Panics
-            /// If the members are not of one type.
+            /// If the members are not of one kind.
             pub fn evaluate_family(
                 members: &[&Self],
                 x: &Features,
@@ -119,7 +149,7 @@ macro_rules! estimators {
                             .iter()
                             .map(|member| match member {
                                 Self::$variant(e) => e.clone(),
-                                _ => panic!("a family has members of one type"),
+                                _ => panic!("a family has members of one kind"),
                             })
                             .collect();
                         $variant::evaluate_family(&members, x, y, test, keep_models, &ctx)
@@ -161,30 +191,7 @@ macro_rules! estimators {
     };
 }
 
-estimators! {
-    /// Boosted stumps.
-    AdaBoost,
-    /// One tree.
-    DecisionTree,
-    /// Trees with random thresholds.
-    ExtraTrees,
-    /// Boosted regression trees.
-    GradientBoosting,
-    /// Independent normal features.
-    GaussianNb,
-    /// Nearest neighbours.
-    Knn,
-    /// Logistic regression.
-    LogisticRegression,
-    /// A network with one hidden layer.
-    Mlp,
-    /// The perceptron.
-    Perceptron,
-    /// Trees on bootstrap samples.
-    RandomForest,
-    /// A linear support vector machine.
-    LinearSvm,
-}
+with_estimators!(estimators);
 
 impl fmt::Display for EstimatorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,96 +218,12 @@ impl EstimatorSpec {
         self.kind().name()
     }
 
-    /// Whether scikit-learn's estimator raises where all training rows are of one class; the others
-    /// predict that class.
-    pub(crate) fn refuses_one_class(&self) -> bool {
-        matches!(
-            self,
-            Self::GradientBoosting(_)
-                | Self::LogisticRegression(_)
-                | Self::Perceptron(_)
-                | Self::LinearSvm(_)
-        )
-    }
-
-    /// Whether a family costs about as much as its most expensive member, which contains the others.
-    pub(crate) fn has_nested_family(&self) -> bool {
-        matches!(
-            self,
-            Self::AdaBoost(_)
-                | Self::DecisionTree(_)
-                | Self::ExtraTrees(_)
-                | Self::Knn(_)
-                | Self::RandomForest(_)
-        )
-    }
-
-    /// Refuses hyperparameters that types do not rule out and that have no meaning.
-    fn check(&self) -> Result<(), FitError> {
-        let component = self.name();
-        let refuse =
-            |setting, value, wanted| Err(FitError::Setting { component, setting, value, wanted });
-        let is_positive = |value: f64| value.is_finite() && value > 0.0;
-        let above_zero = |setting, value| {
-            if is_positive(value) { Ok(()) } else { refuse(setting, value, "above zero") }
-        };
-        match self {
-            Self::AdaBoost(e) => {
-                above_zero("n_estimators", e.n_estimators as f64)?;
-                above_zero("learning_rate", e.learning_rate)
-            }
-            Self::GradientBoosting(e) => {
-                above_zero("max_depth", e.max_depth as f64)?;
-                above_zero("learning_rate", e.learning_rate)
-            }
-            Self::Mlp(e) if e.alpha != 0.0 && !is_positive(e.alpha) => {
-                refuse("alpha", e.alpha, "zero or more")
-            }
-            Self::Mlp(e) => above_zero("learning_rate_init", e.learning_rate_init),
-            Self::LogisticRegression(e) => above_zero("C", e.c),
-            Self::LinearSvm(e) => above_zero("C", e.c),
-            Self::DecisionTree(_)
-            | Self::ExtraTrees(_)
-            | Self::RandomForest(_)
-            | Self::GaussianNb(_)
-            | Self::Knn(_)
-            | Self::Perceptron(_) => Ok(()),
-        }
-    }
-
     /// Makes the row-major copy that the estimator will ask for, while the deadline is watched.
     fn lay_out(&self, x: &Features, ctx: &FitContext) -> Result<(), FitError> {
-        if matches!(self, Self::Mlp(_)) {
+        if self.kind().character().reads_rows {
             x.rows_within(ctx)?;
         }
         Ok(())
-    }
-
-    /// A rough cost, for deciding what to run first: it only orders, so its unit does not matter.
-    pub(crate) fn rough_cost(&self, n_rows: usize) -> f64 {
-        let splits = |s: &MinSamplesSplit| 1.0 / (f64::from(s.rows(n_rows))).sqrt();
-        match self {
-            Self::GradientBoosting(e) => {
-                let features = if e.max_features == MaxFeatures::All { 100.0 } else { 50.0 };
-                features * e.max_depth as f64
-            }
-            Self::Mlp(e) => 250.0 - e.learning_rate_init,
-            Self::RandomForest(e) => 60.0 * splits(&e.min_samples_split),
-            Self::ExtraTrees(e) => 40.0 * splits(&e.min_samples_split),
-            Self::LogisticRegression(e) => {
-                if e.solver == Solver::Saga {
-                    40.0 + e.c
-                } else {
-                    8.0 + e.c
-                }
-            }
-            Self::LinearSvm(e) => 30.0 + e.c,
-            Self::AdaBoost(e) => e.n_estimators as f64 / 10.0,
-            Self::Knn(e) => 2.0 + e.n_neighbors.get() as f64 * 0.01,
-            Self::DecisionTree(e) => splits(&e.min_samples_split),
-            Self::Perceptron(_) => 0.5,
-            Self::GaussianNb(_) => 0.1,
-        }
     }
 }
 
@@ -331,7 +254,7 @@ fn wrapped<M>(
     Member { prediction, model: model.map(wrap), alone_secs, marginal_secs }
 }
 
-/// The context whose stream depends on the matrix, the labels and the type of estimator: what is the
+/// The context whose stream depends on the matrix, the labels and the kind of estimator: what is the
 /// same computation then draws the same numbers (ALGORITHMS §17).
 fn keyed_by_content(x: &Features, y: &Labels, name: &str, ctx: &FitContext) -> FitContext {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();

@@ -4,6 +4,7 @@
 //! in the order they were added. What is written to files says which blocks it speaks of ([`Manifest`]).
 
 mod block;
+mod blocks;
 mod manifest;
 mod paper;
 
@@ -17,14 +18,13 @@ use thiserror::Error;
 
 pub use block::{Block, Product};
 pub use manifest::{BlockManifest, ComponentTexts, Manifest, Mapping, STEPS, SpaceMismatch};
+pub use paper::PAPER;
 
 use crate::estimate::{EstimatorKind, EstimatorSpec};
 use crate::{Pipeline, Preparation};
 
-static PAPER: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| space_of(vec![paper::block()]));
-
-/// The blocks of this program: new ones go to the end.
-static ALL: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| Arc::clone(&PAPER));
+static PAPER_SPACE: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| space_of(vec![paper::block()]));
+static ALL: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| space_of(blocks::all()));
 
 fn space_of(blocks: Vec<Block>) -> Arc<SearchSpace> {
     Arc::new(SearchSpace::new(blocks).expect("no two of our blocks share a pipeline"))
@@ -152,7 +152,7 @@ impl SearchSpace {
 
     /// The space of the paper: 23,424 pipelines in the order of the published tensor.
     pub fn paper() -> Arc<Self> {
-        Arc::clone(&PAPER)
+        Arc::clone(&PAPER_SPACE)
     }
 
     /// All pipelines of this program.
@@ -173,8 +173,8 @@ impl SearchSpace {
 
     /// The block `paper`, its combinations and its numbers, if it is there.
     pub fn paper_block(&self) -> Option<(&Product, Range<usize>)> {
-        let block = self.blocks.iter().find(|b| b.name() == paper::NAME)?;
-        Some((block.as_product()?, self.range_of(paper::NAME)?))
+        let block = self.blocks.iter().find(|b| b.name() == PAPER)?;
+        Some((block.as_product()?, self.range_of(PAPER)?))
     }
 
     /// How many pipelines there are.

@@ -15,8 +15,8 @@ use crate::reduce::Reducer;
 use crate::scale::Scaler;
 use MinSamplesSplit::{Count, Fraction};
 
-/// The block's name.
-pub(super) const NAME: &str = "paper";
+/// The name of the paper's block.
+pub const PAPER: &str = "paper";
 
 /// All 23,424 pipelines.
 pub(super) fn block() -> Block {
@@ -27,7 +27,7 @@ pub(super) fn block() -> Block {
         reducers: Reducer::ALL.to_vec(),
         estimators: estimators(),
     };
-    Block::product(NAME, product)
+    Block::product(PAPER, product)
 }
 
 /// In the tensor's order 256 comes before 2 for the tree and after it for the forests.

@@ -127,6 +127,12 @@ fn a_family_has_settings_of_one_kind() {
 }
 
 #[test]
+fn the_key_of_the_paper_s_space_never_changes() {
+    // Stores and surrogates have it; a change here means that none of them can be read.
+    assert_eq!(SearchSpace::paper().key(), "paper-914adc4013d867d7");
+}
+
+#[test]
 fn blocks_follow_each_other_and_share_components() {
     let space = SearchSpace::new(vec![paper::block(), extra()]).unwrap();
     assert_eq!(space.n_pipelines(), 23_426);

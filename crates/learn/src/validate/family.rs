@@ -32,7 +32,9 @@ pub(super) fn evaluate(
     let task = Task { fold, leaf, keep_models, ctx };
     let results = match limits {
         None => task.run(members, ctx),
-        Some(limits) if members[0].has_nested_family() => task.run_nested(members, limits),
+        Some(limits) if members[0].kind().character().family.is_nested() => {
+            task.run_nested(members, limits)
+        }
         Some(limits) => task.run_within(members, limits.iter().sum()),
     };
     let checked = results.into_iter().zip(members).enumerate().map(|(i, (result, spec))| {
@@ -49,7 +51,7 @@ pub(super) fn evaluate(
 
 /// What scikit-learn does with a single class: some estimators raise, the others predict it.
 fn one_class(member: &EstimatorSpec, fold: &FoldData<'_>, leaf: &Leaf) -> MemberResult {
-    if member.refuses_one_class() {
+    if member.kind().character().refuses_one_class {
         return Err(FitError::OneClass { component: member.name() });
     }
     let prediction = fold.classes.only_class(leaf.test.n_rows());

@@ -47,6 +47,14 @@ impl FromStr for MinSamplesSplit {
 }
 
 impl MinSamplesSplit {
+    /// As scikit-learn takes it: a whole number is a count.
+    pub(crate) fn in_python(self) -> String {
+        match self {
+            Self::Count(count) => count.to_string(),
+            Self::Fraction(share) => format!("{share:?}"),
+        }
+    }
+
     /// The number of rows asked for when `n_rows` are there to train on: at least 2.
     pub(crate) fn rows(self, n_rows: usize) -> u32 {
         match self {
@@ -55,6 +63,11 @@ impl MinSamplesSplit {
             Self::Fraction(share) => ((share * n_rows as f64).ceil() as u32).max(2),
         }
     }
+}
+
+/// The part of a tree's rough cost that its setting decides: deeper trees cost more.
+pub(crate) fn split_cost(split: MinSamplesSplit, n_rows: usize) -> f64 {
+    1.0 / f64::from(split.rows(n_rows)).sqrt()
 }
 
 /// What a classification tree's splits lower.

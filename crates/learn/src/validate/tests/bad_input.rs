@@ -73,11 +73,11 @@ fn one_class_is_predicted_by_those_that_do_not_raise() {
     for (pipeline, outcome) in pipelines.iter().zip(outcomes) {
         match outcome {
             Outcome::Finished(evaluation) => {
-                assert!(!pipeline.estimator.refuses_one_class());
+                assert!(!pipeline.estimator.kind().character().refuses_one_class);
                 assert_eq!(evaluation.native.accuracy, 1.0);
             }
             Outcome::Failed(FitError::OneClass { .. }) => {
-                assert!(pipeline.estimator.refuses_one_class());
+                assert!(pipeline.estimator.kind().character().refuses_one_class);
             }
             other => panic!("{pipeline}: {other:?}"),
         }
