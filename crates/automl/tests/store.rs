@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pitchpipe_automl::offline::{
-    Collection, Entry, Event, OfflineError, Scope, Scores, Status, Store, corpus,
+    Collection, Entry, Event, OfflineError, Scope, Scores, Status, Store, WorkItem, corpus,
 };
 use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::search_space::{Block, ComponentTexts, Manifest, SearchSpace};
 
 /// How many entries `collection()` plans for the two tables of `corpus_folder()`.
 const PLANNED: usize = 2 * 4 * 17;
@@ -194,4 +195,116 @@ fn entries_survive_the_way_through_a_shard() {
     store.append("iris", store.facts().clone(), entries.clone()).expect("appended");
     let read = store.entries("iris", &mut Vec::new()).expect("entries");
     assert_eq!(read.into_values().collect::<Vec<_>>(), entries);
+}
+
+/// A copy of the store that pitchpipe 0.1 collected from `corpus_folder()` with `collection()`.
+fn store_of_0_1() -> tempfile::TempDir {
+    let copy = new_folder();
+    let mut left = vec![PathBuf::new()];
+    let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/0.1");
+    while let Some(inner) = left.pop() {
+        fs::create_dir_all(copy.path().join(&inner)).expect("a folder");
+        for entry in fs::read_dir(written.join(&inner)).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let name = inner.join(entry.file_name());
+            if entry.file_type().expect("a type").is_dir() {
+                left.push(name);
+            } else {
+                fs::copy(entry.path(), copy.path().join(name)).expect("copied");
+            }
+        }
+    }
+    copy
+}
+
+#[test]
+fn a_store_of_the_first_release_is_read_and_continued() {
+    let (corpus, new, old) = (corpus_folder(), new_folder(), store_of_0_1());
+    collect(&collection(), corpus.path(), new.path(), |_| ()).expect("collected");
+    assert_eq!(contents(old.path()), contents(new.path()));
+    assert_eq!(collect(&collection(), corpus.path(), old.path(), |_| ()).expect("collected"), 0);
+    let mut wider = collection();
+    wider.scope.kinds.push(EstimatorKind::Perceptron);
+    assert_eq!(collect(&wider, corpus.path(), old.path(), |_| ()).expect("collected"), 2 * 4);
+    assert_eq!(contents(old.path()).len(), PLANNED + 2 * 4);
+}
+
+#[test]
+fn the_store_in_the_repository_is_read() {
+    let meta = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/meta");
+    let store = Store::open(&meta).expect("a store");
+    assert_eq!(store.space().key(), SearchSpace::paper().key());
+    assert!(store.datasets().expect("datasets").len() > 200);
+}
+
+const NEW: &str = "impute(mean) > one_hot > standardise > all_features > knn(n_neighbors=2, p=2)";
+
+/// The paper's space and a block that it does not have.
+fn wider_space() -> Arc<SearchSpace> {
+    let new = Block::list("two_neighbours", vec![NEW.parse().expect("a pipeline")]);
+    let blocks = SearchSpace::paper().blocks().iter().cloned().chain([new]).collect();
+    Arc::new(SearchSpace::new(blocks).expect("a space"))
+}
+
+#[test]
+fn a_store_goes_on_where_there_are_more_blocks() {
+    let (corpus, store) = (corpus_folder(), store_of_0_1());
+    let wider = Collection { space: wider_space(), ..collection() };
+    assert_eq!(collect(&wider, corpus.path(), store.path(), |_| ()).expect("collected"), 2);
+    let all = contents(store.path());
+    let new: Vec<u32> = all.iter().map(|entry| entry.1).filter(|&id| id >= 23_424).collect();
+    assert_eq!((all.len(), new), (PLANNED + 2, vec![23_424; 2]));
+    // And a program without the block still reads it, and adds to the rest.
+    let read = Store::open(store.path()).expect("a store");
+    assert_eq!(read.space().pipeline(23_424.into()).to_string(), NEW);
+    assert_eq!(collect(&collection(), corpus.path(), store.path(), |_| ()).expect("collected"), 0);
+    assert_eq!(contents(store.path()), all);
+}
+
+#[test]
+fn a_store_with_a_component_changed_is_refused_by_name() {
+    let folder = new_folder();
+    drop(Store::open_or_create(folder.path(), &collection().facts()).expect("a store"));
+    let path = folder.path().join("store.json");
+    let change = |change: fn(&mut [Vec<String>; 5])| {
+        let mut facts = collection().facts();
+        let text = &facts["search_space_blocks"];
+        let mut manifest: Manifest = serde_json::from_str(text).expect("a manifest");
+        let ComponentTexts::Product(steps) = &mut manifest.blocks[0].components else {
+            panic!("the paper's block is a product");
+        };
+        change(steps);
+        facts.insert("search_space".into(), manifest.key());
+        let text = serde_json::to_string(&manifest).expect("written");
+        facts.insert("search_space_blocks".into(), text);
+        fs::write(&path, serde_json::to_vec(&facts).expect("written")).expect("written");
+        let read = Store::open(folder.path()).expect_err("refused").to_string();
+        let written = Store::open_or_create(folder.path(), &collection().facts());
+        assert_eq!(written.expect_err("refused").to_string(), read);
+        read
+    };
+    let error = change(|steps| steps[3].swap(0, 6));
+    let named = "block paper of the search space has variance_threshold as reducer 0, \
+                 but this pitchpipe has pca(25%) there";
+    assert!(error.ends_with(named), "{error}");
+    let error = change(|steps| steps[4][182] = "linear_svm(c=9)".into());
+    assert!(error.contains("has linear_svm(c=9) as estimator 182"), "{error}");
+}
+
+#[test]
+fn a_work_item_with_a_pipeline_that_is_not_there_runs_nothing() {
+    let corpus = corpus_folder();
+    let tables = corpus::tables(corpus.path(), None).expect("tables");
+    let dataset = corpus::load(&tables[0]).expect("a dataset");
+    let time_cap = std::time::Duration::from_secs(60);
+    let item = WorkItem { pipelines: vec![90_000, 82], n_folds: 3, time_cap };
+    let mut kept = 0;
+    let keep = |entries: Vec<Entry>| {
+        kept += entries.len();
+        Ok(())
+    };
+    let error = item.run(&SearchSpace::paper(), &dataset, 1, None, &Arc::default(), keep);
+    let error = error.expect_err("refused").to_string();
+    assert!(error.contains("none is number 90000"), "{error}");
+    assert_eq!(kept, 0);
 }

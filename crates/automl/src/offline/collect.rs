@@ -6,13 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, SearchSpace, Validation};
+use pitchpipe_learn::{
+    Evaluation, FitError, Outcome, Pipeline, PipelineId, SearchSpace, Validation,
+};
 use pitchpipe_table::Dataset;
 
 use super::corpus::{self, CorpusTable};
 use super::entry::{Entry, Scores, Status};
 use super::error::OfflineError;
 use super::plan::{Scope, batches};
+use super::space_facts;
 use super::store::{About, CONTENT, Facts, Store};
 use crate::surrogate::DatasetSize;
 
@@ -111,7 +114,7 @@ pub struct Summary {
 /// [`Collection::run`] can hand them to other machines.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct WorkItem {
-    /// The pipelines to cross-validate, by flat index.
+    /// The pipelines to cross-validate, by their numbers in a search space.
     pub pipelines: Vec<u32>,
     /// The number of folds.
     pub n_folds: usize,
@@ -122,12 +125,13 @@ pub struct WorkItem {
 impl Collection {
     /// The facts that all entries of a store share; collecting with others into it is refused.
     pub fn facts(&self) -> Facts {
-        BTreeMap::from([
+        let mut facts = BTreeMap::from([
             ("format".into(), "1".into()),
-            ("search_space".into(), search_space_key()),
             ("folds".into(), self.n_folds.to_string()),
             ("time_cap_s".into(), self.time_cap.as_secs_f64().to_string()),
-        ])
+        ]);
+        facts.extend(space_facts::facts_of(&self.space));
+        facts
     }
 
     /// Collects the tables of a corpus into a store.
@@ -184,16 +188,22 @@ impl Collection {
         if !damaged.is_empty() {
             tell(Event::Damaged { shards: damaged });
         }
-        let plan = batches(&self.space, &self.scope, name);
+        // A store's numbers are of its own space, which may have more blocks.
+        let mapping = self.space.manifest().check(store.space())?;
+        let number = |id: PipelineId| mapping.get(id.into()).map(u32::from);
+        let plan: Vec<Vec<u32>> = batches(&self.space, &self.scope, name)
+            .into_iter()
+            .map(|batch| batch.into_iter().filter_map(number).collect())
+            .collect();
         let planned: usize = plan.iter().map(Vec::len).sum();
-        let n_done = plan.iter().flatten().filter(|id| done.contains(&u32::from(**id))).count();
+        let n_done = plan.iter().flatten().filter(|number| done.contains(number)).count();
         let dataset_name = name.to_owned();
         let target = dataset.schema().and_then(|schema| schema.target());
         let target = target.map_or(String::new(), |target| target.name.clone());
         tell(Event::Begun { dataset: dataset_name, target, position, of, planned, done: n_done });
         for batch in plan {
             let left: Vec<u32> =
-                batch.into_iter().map(u32::from).filter(|id| !done.contains(id)).collect();
+                batch.into_iter().filter(|number| !done.contains(number)).collect();
             let budget = self.dataset_cap.map(|cap| cap.as_secs_f64() - spent);
             if left.is_empty() || budget.is_some_and(|secs| secs <= 0.0) || self.is_cancelled() {
                 continue;
@@ -213,7 +223,7 @@ impl Collection {
                 tell(Event::Stored { dataset: name.to_owned(), n_entries, cpu_secs });
                 Ok(())
             };
-            item.run(&self.space, dataset, self.threads, deadline, &self.cancel, keep)?;
+            item.run(store.space(), dataset, self.threads, deadline, &self.cancel, keep)?;
         }
         Ok(())
     }
@@ -316,14 +326,10 @@ fn cost(entries: &[Entry]) -> f64 {
     entries.iter().map(|e| f64::from(e.marginal_s)).sum()
 }
 
-/// The key of the paper's search space, as stores and surrogates have it.
-pub fn search_space_key() -> String {
-    "23424-aa15877a".to_owned()
-}
-
 /// Facts that travel in every shard: those of the store, the software and the machine.
 fn shard_facts(store: &Facts) -> Facts {
     let mut facts = store.clone();
+    facts.remove(space_facts::BLOCKS);
     facts.insert("components".into(), format!("pitchpipe {}", env!("CARGO_PKG_VERSION")));
     facts.insert("machine".into(), machine());
     facts

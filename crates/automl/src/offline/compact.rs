@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, Float32Array, ListArray, ListBuilder, RecordBatch, StringArray, UInt16Array,
-    UInt16Builder,
+    UInt32Array, UInt32Builder,
 };
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -110,8 +110,7 @@ fn computations_of(
     let mut reasons: Vec<String> = Vec::new();
     let mut found: Vec<Computation> = Vec::new();
     for entry in entries {
-        let id = space.id(entry.pipeline as usize);
-        let estimator = id.map_or(u32::MAX, |id| space.estimator_index(id) as u32);
+        let estimator = space.estimator_index(entry.pipeline.into()) as u32;
         let key = match &entry.status {
             Status::Finished(s) => {
                 let numbers =
@@ -151,7 +150,7 @@ fn computations_of(
 fn schema() -> Schema {
     let text = |name: &str| Field::new(name, DataType::Utf8, false);
     let number = |name: &str| Field::new(name, DataType::Float32, true);
-    let list = DataType::List(Arc::new(Field::new("item", DataType::UInt16, true)));
+    let list = DataType::List(Arc::new(Field::new("item", DataType::UInt32, true)));
     let mut fields = vec![text("dataset")];
     fields.extend(STEPS.iter().map(|s| text(s)));
     fields.push(Field::new("pipelines", list, false));
@@ -171,9 +170,9 @@ fn write(space: &SearchSpace, computations: &[Computation]) -> Result<Vec<u8>, O
         // Of pipelines that are one computation the first gives its name.
         columns.push(texts(&|c| names.get(c.pipelines[0], step).to_owned()));
     }
-    let mut lists = ListBuilder::new(UInt16Builder::new());
+    let mut lists = ListBuilder::new(UInt32Builder::new());
     for computation in computations {
-        lists.append_value(computation.pipelines.iter().map(|&j| Some(j as u16)));
+        lists.append_value(computation.pipelines.iter().map(|&j| Some(j)));
     }
     columns.push(Arc::new(lists.finish()));
     let score = |of: fn(&Scores) -> f32, digits: i32| -> ArrayRef {
@@ -227,8 +226,8 @@ fn to_digits(value: f32) -> f32 {
 }
 
 impl Compact {
-    /// Reads the compact form in a folder.
-    pub(super) fn read(folder: &Path) -> Result<Self, OfflineError> {
+    /// Reads the compact form in a folder, of pipelines of this space.
+    pub(super) fn read(folder: &Path, space: &SearchSpace) -> Result<Self, OfflineError> {
         let path = folder.join(DATASETS_FILE);
         let text = fs::read(&path).map_err(at(&path))?;
         let about = serde_json::from_slice(&text)
@@ -240,7 +239,12 @@ impl Compact {
         for batch in builder.build()? {
             compact.append(&batch?)?;
         }
-        Ok(compact)
+        let numbers = compact.entries.values().flat_map(|entries| entries.keys());
+        let n_pipelines = space.n_pipelines();
+        match numbers.max().filter(|&&number| number as usize >= n_pipelines) {
+            Some(&number) => Err(OfflineError::NoPipeline { number, n_pipelines }),
+            None => Ok(compact),
+        }
     }
 
     fn append(&mut self, batch: &RecordBatch) -> Result<(), OfflineError> {
@@ -270,22 +274,28 @@ impl Compact {
                 "failed" => Status::Failed(reasons.value(i).to_owned()),
                 other => return Err(OfflineError::UnknownStatus { word: other.to_owned() }),
             };
-            let pipelines = lists.value(i);
-            let pipelines = pipelines
-                .as_any()
-                .downcast_ref::<UInt16Array>()
-                .ok_or(OfflineError::MissingColumn { name: "pipelines" })?;
+            let pipelines = numbers_of(&lists.value(i))?;
             let (runtime_s, marginal_s) = (number(6, i), number(7, i));
             let entries = self.entries.entry(datasets.value(i).to_owned()).or_default();
-            for (at, &pipeline) in pipelines.values().iter().enumerate() {
+            for (at, pipeline) in pipelines.into_iter().enumerate() {
                 // What the computation cost was paid once.
                 let marginal_s = if at == 0 { marginal_s } else { 0.0 };
-                let (pipeline, status) = (u32::from(pipeline), status.clone());
+                let status = status.clone();
                 entries.insert(pipeline, Entry { pipeline, status, runtime_s, marginal_s });
             }
         }
         Ok(())
     }
+}
+
+/// Numbers of pipelines; pitchpipe 0.1 wrote them in 16 bits.
+fn numbers_of(list: &ArrayRef) -> Result<Vec<u32>, OfflineError> {
+    if let Some(short) = list.as_any().downcast_ref::<UInt16Array>() {
+        return Ok(short.values().iter().map(|&number| u32::from(number)).collect());
+    }
+    let long = list.as_any().downcast_ref::<UInt32Array>();
+    let long = long.ok_or(OfflineError::MissingColumn { name: "pipelines" })?;
+    Ok(long.values().to_vec())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pitchpipe_learn::search_space::SpaceMismatch;
 use thiserror::Error;
 
 /// Why the offline phase could not go on.
@@ -43,6 +44,17 @@ pub enum OfflineError {
         /// The folder.
         path: PathBuf,
     },
+    /// The store's pipelines are not those of this program.
+    #[error("{}: {source}", path.display())]
+    OtherSpace {
+        /// The store's folder.
+        path: PathBuf,
+        /// Where they differ.
+        source: SpaceMismatch,
+    },
+    /// The pipelines to collect are not those of the store.
+    #[error(transparent)]
+    Space(#[from] SpaceMismatch),
     /// The folder is not a store.
     #[error("{}: not a store (it has no {})", path.display(), super::store::FACTS_FILE)]
     NotAStore {
@@ -131,6 +143,12 @@ impl OfflineError {
             Self::StoreDiffers { name, found, .. } => Some(format!(
                 "collect with {name} {found} as before, or into another --store"
             )),
+            Self::OtherSpace { source: SpaceMismatch::Unknown { .. }, .. } => {
+                Some("upgrade pitchpipe".into())
+            }
+            Self::OtherSpace { .. } => Some(
+                "read it with the pitchpipe that wrote it, or collect into another --store".into(),
+            ),
             Self::DatasetChanged { dataset } => Some(format!(
                 "restore the file, or remove the folder of {dataset} under the store's shards/ to collect it anew"
             )),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use pitchpipe_learn::SearchSpace;
 use rayon::prelude::*;
 
-use super::collect::search_space_key;
 use super::entry::{Entry, Scores, Status};
 use super::error::OfflineError;
 use super::published::{Cell, N_PIPELINES, Published};
+use super::space_facts;
 use super::store::{About, Facts, SOURCE, Store};
 use crate::surrogate::DatasetSize;
 
@@ -41,7 +42,9 @@ pub fn import(published: &Published, store: &Store) -> Result<(usize, usize), Of
                 };
                 store.describe(&name, &About { content: None, size })?;
             }
-            store.append(&name, store.facts().clone(), entries)?;
+            let mut facts = store.facts().clone();
+            facts.remove(space_facts::BLOCKS);
+            store.append(&name, facts, entries)?;
             Ok(finished)
         })
         .collect::<Result<_, OfflineError>>()?;
@@ -50,13 +53,14 @@ pub fn import(published: &Published, store: &Store) -> Result<(usize, usize), Of
 
 /// The facts of a store of published entries.
 pub(crate) fn facts() -> Facts {
-    BTreeMap::from([
+    let mut facts = BTreeMap::from([
         ("format".into(), "1".into()),
-        ("search_space".into(), search_space_key()),
         ("folds".into(), "3".into()),
         ("time_cap_s".into(), "120".into()),
         (SOURCE.into(), PUBLISHED.into()),
-    ])
+    ]);
+    facts.extend(space_facts::facts_of(&SearchSpace::paper()));
+    facts
 }
 
 /// Only error and runtime were published; what was never measured is no number.

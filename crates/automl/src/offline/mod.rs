@@ -11,10 +11,11 @@ mod import;
 mod plan;
 mod seen;
 mod shard;
+mod space_facts;
 mod store;
 pub mod train;
 
-pub use collect::{Collection, Event, Summary, WorkItem, search_space_key};
+pub use collect::{Collection, Event, Summary, WorkItem};
 pub use compact::{Compacted, compact};
 pub use entry::{Entry, Scores, Status};
 pub use error::OfflineError;
@@ -22,6 +23,7 @@ pub use import::{PUBLISHED, import};
 pub use plan::{Scope, batches};
 pub use seen::Seen;
 pub use shard::Shard;
+pub use space_facts::{BLOCKS as SPACE_BLOCKS, search_space_key};
 pub use store::{About, CONTENT, Facts, SOURCE, Store};
 
 pub use pitchpipe_learn::estimate::EstimatorKind;

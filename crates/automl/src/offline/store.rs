@@ -17,15 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pitchpipe_learn::SearchSpace;
-
 use pitchpipe_table::write_atomically;
 
-use super::collect::search_space_key;
 use super::compact::{COMPACT, Compact};
 use super::entry::Entry;
 use super::error::{OfflineError, at};
 use super::seen::Seen;
 use super::shard::Shard;
+use super::space_facts::{self, joined, space_of};
 use crate::surrogate::DatasetSize;
 
 pub(crate) const FACTS_FILE: &str = "store.json";
@@ -69,14 +68,15 @@ impl Store {
     pub fn open_or_create(folder: &Path, facts: &Facts) -> Result<Self, OfflineError> {
         fs::create_dir_all(folder.join(SHARDS)).map_err(at(folder))?;
         let lock = take_lock(folder)?;
-        let path = folder.join(FACTS_FILE);
-        let found = if path.exists() { read_facts(folder)? } else { facts.clone() };
+        let is_new = !folder.join(FACTS_FILE).exists();
+        let mut found = if is_new { facts.clone() } else { read_facts(folder)? };
         // Entries of different engines are kept apart, and the compact form only ever read: a store without
         // such facts has to stay so.
         let none = "(none)".to_owned();
         let unsaid: Vec<String> = [SOURCE, FORM].map(str::to_owned).into();
         let unsaid = unsaid.iter().filter(|name| !facts.contains_key(*name)).map(|n| (n, &none));
-        for (name, wanted) in facts.iter().chain(unsaid) {
+        let is_of_space = |name: &str| [space_facts::KEY, space_facts::BLOCKS].contains(&name);
+        for (name, wanted) in facts.iter().chain(unsaid).filter(|(name, _)| !is_of_space(name)) {
             let found = found.get(name).map_or("(none)", String::as_str);
             if found != wanted {
                 return Err(OfflineError::StoreDiffers {
@@ -87,10 +87,17 @@ impl Store {
                 });
             }
         }
-        if !path.exists() {
-            write_facts(folder, facts)?;
+        let wanted = space_of(facts, &SearchSpace::all(), folder)?;
+        let before = space_of(&found, &wanted, folder)?;
+        let other = |source| OfflineError::OtherSpace { path: folder.to_owned(), source };
+        let space = joined(&before, &wanted).map_err(other)?;
+        if space.n_pipelines() > before.n_pipelines() {
+            found.extend(space_facts::facts_of(&space));
         }
-        let (folder, space) = (folder.to_owned(), SearchSpace::paper());
+        if is_new || space.n_pipelines() > before.n_pipelines() {
+            write_facts(folder, &found)?;
+        }
+        let folder = folder.to_owned();
         let store = Self { folder, facts: found, space, compact: None, _lock: Some(lock) };
         store.remove_temporaries()?;
         Ok(store)
@@ -102,9 +109,10 @@ impl Store {
             return Err(OfflineError::NotAStore { path: folder.to_owned() });
         }
         let facts = read_facts(folder)?;
+        let space = space_of(&facts, &SearchSpace::all(), folder)?;
         let is_compact = facts.get(FORM).is_some_and(|form| form == COMPACT);
-        let compact = is_compact.then(|| Compact::read(folder)).transpose()?;
-        let (folder, space) = (folder.to_owned(), SearchSpace::paper());
+        let compact = is_compact.then(|| Compact::read(folder, &space)).transpose()?;
+        let folder = folder.to_owned();
         Ok(Self { folder, facts, space, compact, _lock: None })
     }
 
@@ -116,20 +124,6 @@ impl Store {
     /// The facts that all entries share.
     pub fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    /// Whether its pipelines are those of this program.
-    pub fn check_search_space(&self) -> Result<(), OfflineError> {
-        let (name, wanted) = ("search_space", search_space_key());
-        match self.facts.get(name) {
-            Some(found) if *found == wanted => Ok(()),
-            found => Err(OfflineError::StoreDiffers {
-                path: self.folder.clone(),
-                name: name.to_owned(),
-                found: found.map_or("(none)", String::as_str).to_owned(),
-                wanted,
-            }),
-        }
     }
 
     /// The datasets that have a folder, by name.
@@ -171,6 +165,7 @@ impl Store {
         let mut seen = BTreeMap::new();
         self.visit(dataset, damaged, |bytes| {
             for entry in Seen::read(bytes).ok()? {
+                self.space.id(entry.pipeline as usize)?;
                 seen.entry(entry.pipeline).or_insert(entry);
             }
             Some(())
@@ -187,8 +182,9 @@ impl Store {
     ) -> Result<Vec<Shard>, OfflineError> {
         let mut shards = Vec::new();
         self.visit(dataset, damaged, |bytes| {
-            shards.push(Shard::from_bytes(bytes).ok()?);
-            Some(())
+            let shard = Shard::from_bytes(bytes).ok()?;
+            let is_known = |entry: &Entry| self.space.id(entry.pipeline as usize).is_some();
+            shard.entries.iter().all(is_known).then(|| shards.push(shard))
         })?;
         Ok(shards)
     }

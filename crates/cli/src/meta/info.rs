@@ -1,6 +1,6 @@
 //! `pitchpipe meta info`.
 
-use pitchpipe_automl::offline::{Status, Store};
+use pitchpipe_automl::offline::{SPACE_BLOCKS, Status, Store};
 use pitchpipe_automl::surrogate::Surrogate;
 use serde_json::json;
 
@@ -97,7 +97,9 @@ fn text(store: &Store, rows: &[Row], damaged: &[String]) -> String {
         total(|r| r.cpu_secs),
         total(|r| r.alone_secs),
     );
-    let facts: Vec<String> = store.facts().iter().map(|(k, v)| format!("{k} {v}")).collect();
+    // The list of components is long, and the key stands for it.
+    let shown = store.facts().iter().filter(|(name, _)| *name != SPACE_BLOCKS);
+    let facts: Vec<String> = shown.map(|(k, v)| format!("{k} {v}")).collect();
     text += &format!("{}\n", facts.join(", "));
     for path in damaged {
         text += &format!("damaged, left out: {path}\n");

@@ -97,8 +97,10 @@ pub struct Completed {
 }
 
 impl Training {
-    /// Trains a surrogate.
+    /// Trains a surrogate of the paper's pipelines; those of other blocks are added to it as columns
+    /// (`Surrogate::extend`).
     pub fn run(&self, stack: &Stack) -> Result<Surrogate, SurrogateError> {
+        let stack = &stack.of_paper();
         if stack.rows.len() < 3 {
             return Err(SurrogateError::Empty {
                 what: "the training set: fewer than three datasets",

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 use pitchpipe_learn::SearchSpace;
+use pitchpipe_learn::search_space::PAPER;
 use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 use rayon::prelude::*;
 
+use crate::offline::space_facts::joined;
 use crate::offline::{About, OfflineError, SOURCE, Seen, Store};
 use crate::surrogate::{DatasetSize, ErrorKind};
 
@@ -49,8 +51,12 @@ impl Stack {
     /// # Errors
     /// If a store cannot be read, or is of another search space.
     pub fn read(stores: &[Store], without: &BTreeSet<String>) -> Result<Self, OfflineError> {
+        let mut space = SearchSpace::paper();
+        for store in stores {
+            space = joined(&space, store.space())?;
+        }
         let mut stack = Self {
-            space: SearchSpace::paper(),
+            space,
             rows: Vec::new(),
             left_out: Vec::new(),
             too_few: Vec::new(),
@@ -58,7 +64,11 @@ impl Stack {
         };
         let mut rows: BTreeMap<(bool, String), StackRow> = BTreeMap::new();
         for store in stores {
-            store.check_search_space()?;
+            let mapping = store.space().manifest().check(&stack.space)?;
+            let in_stack = |seen: Seen| {
+                let pipeline = u32::from(mapping.get(seen.pipeline)?);
+                Some(Seen { pipeline, ..seen })
+            };
             let is_published = store.facts().contains_key(SOURCE);
             let names = store.datasets()?;
             let (left_out, names): (Vec<_>, Vec<_>) =
@@ -69,6 +79,7 @@ impl Stack {
                 .map(|name| {
                     let mut damaged = Vec::new();
                     let seen = store.seen(&name, &mut damaged)?;
+                    let seen = seen.into_iter().filter_map(in_stack).collect();
                     let about = store.about(&name)?;
                     Ok((StackRow { name, is_published, about, seen }, damaged))
                 })
@@ -104,6 +115,18 @@ impl Stack {
     pub fn select(&self, keep: impl Fn(&StackRow) -> bool) -> Self {
         let rows = self.rows.iter().filter(|r| keep(r)).cloned().collect();
         Self { rows, ..self.clone() }
+    }
+
+    /// The same with the pipelines of the paper only: those that make a tensor.
+    pub fn of_paper(&self) -> Self {
+        let paper = self.space.range_of(PAPER).unwrap_or(0..0);
+        let of_paper = |row: &StackRow| {
+            let seen = row.seen.iter().filter(|s| paper.contains(&(s.pipeline as usize)));
+            let own = |s: &Seen| Seen { pipeline: s.pipeline - paper.start as u32, ..*s };
+            StackRow { seen: seen.map(own).collect(), ..row.clone() }
+        };
+        let rows = self.rows.iter().map(of_paper).collect();
+        Self { space: SearchSpace::paper(), rows, ..self.clone() }
     }
 
     /// Errors of one kind, datasets x pipelines.
