@@ -4,6 +4,9 @@ A setting is the JSON of `pitchpipe_learn::estimate::EstimatorSpec`, e.g. {"Knn"
 "Euclidean"}}. What is not named there stays at scikit-learn's default.
 """
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import sklearn
 from sklearn.decomposition import PCA
@@ -80,7 +83,26 @@ def estimator(spec, seed, n_classes):
         return Perceptron(random_state=seed)
     if kind == "LinearSvm":
         return LinearSVC(C=s["c"], dual=True, random_state=seed)
+    if kind in ADDED:
+        return ADDED[kind].make(s, seed, n_classes)
     raise ValueError(f"no such estimator: {kind}")
+
+
+def added():
+    """Estimators that the paper does not have, by kind: a file each in `estimators/`, with
+
+    KIND (the name of ours), NAME (of its golden files), CASES (settings to record) and make(settings, seed, n_classes).
+    """
+    found = {}
+    for path in sorted((Path(__file__).parent / "estimators").glob("*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found[module.KIND] = module
+    return found
+
+
+ADDED = added()
 
 
 def logistic(s, seed, n_classes):

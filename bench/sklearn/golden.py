@@ -15,7 +15,7 @@ import sklearn
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from components import Preparation, estimator
+from components import ADDED, Preparation, estimator
 from errors import errors
 
 N_SEEDS = 10
@@ -115,6 +115,8 @@ SINGLE = {
     ],
     "linear_svm": [{"LinearSvm": {"c": c}} for c in (0.125, 1.0)],
 }
+
+SINGLE |= {module.NAME: [{kind: case} for case in module.CASES] for kind, module in ADDED.items()}
 
 # Mean balanced errors over seeds.
 STOCHASTIC = [

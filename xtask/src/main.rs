@@ -1,5 +1,6 @@
 //! The project's own chores.
 
+mod add_estimator;
 mod agreement;
 mod bench;
 mod corpus;
@@ -40,6 +41,8 @@ enum Chore {
     Golden(golden::Options),
     /// Compare mean errors over ten seeds with scikit-learn 1.1.3's; fail where they differ.
     Parity(parity::Options),
+    /// Apply, build and test CONTRIBUTING.md's example of a new estimator, in a copy under target/.
+    AddEstimator,
     /// Feed damaged tables to the readers.
     Fuzz(fuzz::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Chore::Bench(options) => bench::run(&options),
         Chore::Golden(options) => golden::run(&options),
         Chore::Parity(options) => parity::run(&options),
+        Chore::AddEstimator => add_estimator::add(),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Reference(options) => reference::run(&options),
         #[cfg(unix)]
