@@ -74,7 +74,7 @@ def test_each_component_says_what_ours_says(folder, name):
 @pytest.fixture(scope="module", params=["auto", "oboe"])
 def model(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "penguins.pp"
-    fit = [PITCHPIPE, "fit", PENGUINS, "--target", "species", "--time-budget", "300s", "--max-evaluations", "40"]
+    fit = [PITCHPIPE, "fit", PENGUINS, "--target", "species", "--time-budget", "300s", "--repeatable", "--max-evaluations", "40"]
     subprocess.run([*fit, "--method", request.param, "--quiet", "--out", path], check=True)
     return path
 

@@ -82,7 +82,11 @@ fn candidates(
     n: usize,
     seed: u64,
 ) -> Result<Vec<Candidate>, Box<dyn std::error::Error>> {
-    let automl = AutoMl::new().time_budget(Duration::from_secs(60)).max_evaluations(n).seed(seed);
+    let automl = AutoMl::new()
+        .time_budget(Duration::from_secs(60))
+        .max_evaluations(n)
+        .repeatable(true)
+        .seed(seed);
     let model = automl.fit(train)?;
     let n_folds = model.report().n_folds;
     let pipelines: Vec<Pipeline> =

@@ -34,7 +34,10 @@ fn labels(model: &Model) -> String {
 #[test]
 fn models_of_all_formats_load() {
     if std::env::var_os("PITCHPIPE_WRITE_FORMAT").is_some() {
-        let automl = AutoMl::new().time_budget(Duration::from_secs(3600)).max_evaluations(40);
+        let automl = AutoMl::new()
+            .time_budget(Duration::from_secs(3600))
+            .max_evaluations(40)
+            .repeatable(true);
         let model = automl.model_size_limit(60_000).fit(&dataset()).expect("a model");
         model.write(&place(FORMAT)).expect("written");
         std::fs::write(place(FORMAT).with_extension("labels"), labels(&model)).expect("written");

@@ -15,7 +15,7 @@ fn dataset() -> Dataset {
 
 fn model(n_evaluations: usize) -> Model {
     let hour = Duration::from_secs(3600);
-    let automl = AutoMl::new().time_budget(hour).max_evaluations(n_evaluations);
+    let automl = AutoMl::new().time_budget(hour).max_evaluations(n_evaluations).repeatable(true);
     automl.fit(&dataset()).expect("a model")
 }
 

@@ -30,7 +30,7 @@ fn dataset(n_rows: usize) -> Dataset {
 
 /// No clock decides: so many pipelines, and all the time they need.
 fn search(n: usize) -> AutoMl {
-    AutoMl::new().time_budget(Duration::from_secs(3600)).max_evaluations(n)
+    AutoMl::new().time_budget(Duration::from_secs(3600)).max_evaluations(n).repeatable(true)
 }
 
 fn share_right(model: &Model, dataset: &Dataset) -> f64 {
@@ -73,19 +73,28 @@ fn every_method_gives_a_model_of_as_many_pipelines_as_asked() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let dataset = dataset(150);
-    for method in [Method::Auto, Method::TensorOboe] {
+    for method in Method::ALL {
         let fit =
             |threads| search(25).method(method).threads(threads).fit(&dataset).expect("a model");
-        let (one, two) = (fit(1), fit(2));
+        let [one, two, four] = [1, 2, 4].map(fit);
         let probabilities =
             |m: &Model| m.predict(dataset.frame()).expect("predictions").probabilities;
         assert_eq!(probabilities(&one), probabilities(&two), "{method}");
+        assert_eq!(probabilities(&one), probabilities(&four), "{method}");
         let board = |model: &Model| -> Vec<_> {
             let of = |c: &pitchpipe_automl::Candidate| (c.pipeline.to_string(), c.error, c.weight);
             model.report().leaderboard.iter().map(of).collect()
         };
         assert_eq!(board(&one), board(&two), "{method}");
+        assert_eq!(board(&one), board(&four), "{method}");
     }
+}
+
+#[test]
+fn a_run_that_is_to_be_repeatable_asks_for_a_number_of_evaluations() {
+    let err = AutoMl::new().repeatable(true).fit(&dataset(60)).expect_err("no number was given");
+    let said = "max_evaluations is not given, but must be at least 1 for a repeatable run";
+    assert_eq!(err.to_string(), said);
 }
 
 #[test]

@@ -20,7 +20,7 @@
 //!
 //! let model = AutoMl::new()
 //!     .time_budget(Duration::from_secs(60))
-//!     .max_evaluations(20) // or leave this away, and use the time
+//!     .max_evaluations(20) // or leave this out, and use the time
 //!     .fit(&dataset)?;
 //! println!("balanced error {:.3}", model.report().scores.balanced_error);
 //! for learner in model.base_learners() {

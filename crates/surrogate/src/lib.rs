@@ -10,6 +10,7 @@ mod error;
 mod improvement;
 mod least_squares;
 mod panels;
+pub mod policy;
 pub mod runtime;
 mod scalar;
 pub mod search;

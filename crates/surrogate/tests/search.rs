@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ndarray::Array2;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
-use pitchpipe_surrogate::search::{Action, Actions, Rule, Search, SearchSettings};
-use pitchpipe_surrogate::simulate::{
-    InOrder, PaperLoop, Policy, Recording, Rounds, Searching, Trace, replay,
+use pitchpipe_surrogate::policy::{
+    Auto, AutoSettings, AutoSetup, InOrder, Next, PaperLoop, Policy, Rounds,
 };
+use pitchpipe_surrogate::search::{Action, Actions, Rule, Search, SearchSettings};
+use pitchpipe_surrogate::simulate::{Recording, Trace, replay};
 
 const N: usize = 120;
 
@@ -42,10 +43,9 @@ fn searched(rule: Rule, actions: Actions, n_workers: usize, budget: f64) -> (f64
     let row = recording.row(3);
     let actions = Arc::new(actions);
     let settings = SearchSettings { rule, ..SearchSettings::default() };
-    let search =
-        Search::new(settings, actions.clone(), prior(&errors, 3).posterior(), &row.all_secs())
-            .unwrap();
-    let mut policy = Searching::new(search, actions, n_workers, usize::MAX);
+    let secs = row.all_secs();
+    let setup = AutoSetup::plain(prior(&errors, 3).posterior(), actions, &secs);
+    let mut policy = Auto::new(setup, AutoSettings::search_alone(settings)).unwrap();
     let trace = replay(&mut policy, &row, budget, n_workers).unwrap();
     let regret = trace.ranking(budget).first().map_or(1.0, |best| best.1) - row.lowest_error();
     (regret, trace)
@@ -106,35 +106,25 @@ fn a_policy_may_start_with_given_actions_and_go_on_from_another_posterior() {
     let recording = Recording::new(errors.clone(), secs, N).unwrap();
     let row = recording.row(3);
     let (actions, prior) = (Arc::new(families()), prior(&errors, 3));
-    let policy = |settings: SearchSettings| {
-        let search = Search::new(settings, actions.clone(), prior.posterior(), &row.all_secs());
-        Searching::new(search.unwrap(), actions.clone(), 1, usize::MAX)
+    let secs = row.all_secs();
+    let policy = |opening: Vec<usize>| {
+        let setup = AutoSetup::plain(prior.posterior(), actions.clone(), &secs);
+        let settings = AutoSettings::search_alone(SearchSettings::default());
+        Auto::new(AutoSetup { opening, ..setup }, settings).unwrap()
     };
-    let default = SearchSettings::default();
-    let plain = replay(&mut policy(default), &row, 12.0, 1).unwrap();
+    let plain = replay(&mut policy(vec![]), &row, 12.0, 1).unwrap();
 
-    let mut started = policy(default).starting_with([7, 2]);
-    let first = replay(&mut started, &row, 12.0, 1).unwrap();
+    let first = replay(&mut policy(vec![7, 2]), &row, 12.0, 1).unwrap();
     let seen: Vec<usize> = first.ranking(12.0).iter().map(|s| s.0).collect();
     assert!((42..48).chain(12..18).all(|j| seen.contains(&j)));
 
-    // The posterior it would have had anyway changes nothing; one of other pipelines is refused.
-    let same = |seen: &[(usize, f64)]| {
-        let mut posterior = prior.posterior();
-        for family in seen.chunks(6) {
-            let (pipelines, errors): (Vec<usize>, Vec<f64>) = family.iter().copied().unzip();
-            posterior.observe(&pipelines, &errors)?;
-        }
-        Ok(posterior)
-    };
-    let again = replay(&mut policy(default).rethinking(2, Box::new(same)), &row, 12.0, 1).unwrap();
-    assert_eq!(again, plain);
-    let wrong = |_: &[(usize, f64)]| {
-        let (mean, noise) = (vec![0.3; 2], vec![0.1; 2]);
-        let factor = Array2::<f32>::ones((1, 2));
-        Ok(Arc::new(Prior::from_parts(Scale::Root, mean, factor.view(), noise)?).posterior())
-    };
-    let refused = replay(&mut policy(default).rethinking(1, Box::new(wrong)), &row, 12.0, 1);
+    // The posterior it has anyway changes nothing; one of other pipelines is refused.
+    let mut again = policy(vec![]);
+    again.rethink(prior.posterior()).unwrap();
+    assert_eq!(replay(&mut again, &row, 12.0, 1).unwrap(), plain);
+    let factor = Array2::<f32>::ones((1, 2));
+    let other = Prior::from_parts(Scale::Root, vec![0.3; 2], factor.view(), vec![0.1; 2]).unwrap();
+    let refused = again.rethink(Arc::new(other).posterior());
     assert!(matches!(refused, Err(SurrogateError::Size { wanted: N, got: 2, .. })));
 }
 
@@ -181,7 +171,7 @@ fn what_cannot_be_run_is_never_chosen_and_a_budget_of_nothing_ends_at_once() {
     let row = recording.row(2);
     let mut policy = InOrder::new((0..N).collect(), row.all_secs());
     assert_eq!(replay(&mut policy, &row, 10.0, 1).unwrap().n_pipelines(), 1);
-    assert!(policy.next(0.0).unwrap().is_none());
+    assert_eq!(policy.next(0.0).unwrap(), Next::Done);
     let (regret, trace) = searched(Rule::Max, Actions::singles(N), 1, 0.05);
     assert_eq!(trace.n_pipelines(), 0);
     assert!(regret > 0.0);

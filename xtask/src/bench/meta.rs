@@ -17,8 +17,9 @@ use pitchpipe_automl::offline::train::{Completed, Stack, StackRow, Training};
 use pitchpipe_automl::surrogate::ErrorKind;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
-use pitchpipe_surrogate::search::{Actions, Rule, Search, SearchSettings};
-use pitchpipe_surrogate::simulate::{Recording, Searching, replay};
+use pitchpipe_surrogate::policy::{Auto, AutoSettings, AutoSetup};
+use pitchpipe_surrogate::search::{Actions, Rule, SearchSettings};
+use pitchpipe_surrogate::simulate::{Recording, replay};
 use rayon::prelude::*;
 
 use crate::reference::recorded::{N_ESTIMATORS, families, mean, mean_and_error};
@@ -197,8 +198,9 @@ fn search(
     let recording = Recording::new(errors, secs, REPLICATE_PERIOD)?;
     let record = recording.row(0);
     let settings = SearchSettings { rule: Rule::JointFifth, ..SearchSettings::default() };
-    let search = Search::new(settings, Arc::clone(actions), prior.posterior(), &record.all_secs())?;
-    let mut policy = Searching::new(search, Arc::clone(actions), 1, 1200);
+    let secs = record.all_secs();
+    let setup = AutoSetup::plain(prior.posterior(), Arc::clone(actions), &secs);
+    let mut policy = Auto::new(setup, AutoSettings::search_alone(settings))?;
     let most = BUDGETS[BUDGETS.len() - 1];
     let trace = replay(&mut policy, &record, most, 1)?;
     let lowest = record.lowest_error();

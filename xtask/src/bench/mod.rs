@@ -8,6 +8,7 @@ mod meta;
 mod peer;
 mod projection;
 mod promises;
+mod samples;
 mod slice;
 mod surrogate;
 mod table;
@@ -43,6 +44,8 @@ enum What {
     Automl(automl::Options),
     /// Reported scores beside those on rows that the search has not seen, and on noise.
     Honesty(honesty::Options),
+    /// How errors on a smaller sample compare with those on a larger one.
+    Samples(samples::Options),
     /// The paper's baseline on one split, for `bench automl`.
     #[command(hide = true)]
     AutomlBaseline(automl::baseline::Options),
@@ -65,6 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
         What::Honesty(options) => honesty::run(options),
+        What::Samples(options) => samples::run(options),
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
         What::Meta(options) => meta::run(options),

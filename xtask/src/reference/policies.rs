@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
+use pitchpipe_automl::Families;
 use pitchpipe_automl::offline::published::N_PIPELINES;
+use pitchpipe_learn::{PipelineId, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
-use pitchpipe_surrogate::bayes::{Prior, PriorSettings};
-use pitchpipe_surrogate::runtime::{DatasetSize, RuntimeCorrection, RuntimeForm, RuntimeModel};
-use pitchpipe_surrogate::search::{Actions, Rule as Value, Search, SearchSettings};
-use pitchpipe_surrogate::simulate::{
-    InOrder, PaperLoop, Policy, Rounds, Row as Record, Searching, replay,
+use pitchpipe_surrogate::bayes::{Posterior, Prior, PriorSettings};
+use pitchpipe_surrogate::policy::{
+    Auto, AutoSettings, AutoSetup, InOrder, Next, Observation, PaperLoop, Policy, Rounds, Step,
 };
+use pitchpipe_surrogate::runtime::{DatasetSize, RuntimeCorrection, RuntimeForm, RuntimeModel};
+use pitchpipe_surrogate::search::{Actions, Rule as Value, SearchSettings};
+use pitchpipe_surrogate::simulate::{Row as Record, replay};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -40,13 +43,15 @@ pub(crate) enum Kind {
     },
     /// Families, valued by a rule, under the reference prior.
     Block(Value),
-    /// Families under the prior that is the default.
+    /// Families under the prior that is the default, by the search alone.
     Best(Value),
-    /// The default policy with a change.
+    /// The search alone, as in `Best(JointFifth)`, with a change.
     Changed(Variant),
+    /// What ships: openings, turns, its own families and their costs.
+    Default,
 }
 
-/// Changes to the default policy.
+/// Changes to the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Variant {
     /// A decision tree first: its time tells how fast the machine is. Online naive Bayes opens, too.
@@ -64,11 +69,11 @@ impl Kind {
     /// leaves datasets without a result at short budgets, where a dear pipeline happens to come first.
     /// The paper's rounds depend on the budget, and the default policy is told it, as it is in use.
     fn is_anytime(self) -> bool {
-        !matches!(self, Self::Paper(_) | Self::Best(_) | Self::Changed(_))
+        !matches!(self, Self::Paper(_) | Self::Best(_) | Self::Changed(_) | Self::Default)
     }
 
     fn has_default_prior(self) -> bool {
-        matches!(self, Self::Best(_) | Self::Changed(_))
+        matches!(self, Self::Best(_) | Self::Changed(_) | Self::Default)
     }
 }
 
@@ -77,6 +82,9 @@ impl Kind {
 pub(crate) enum Times {
     True,
     Predicted,
+    /// Corrected by the mean pace of each kind of estimator: what ships.
+    Paced,
+    /// Corrected by what was learned of how runtimes vary together.
     Corrected,
 }
 
@@ -95,6 +103,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) sizes: Vec<Option<DatasetSize>>,
     families: Arc<Actions>,
     singles: Arc<Actions>,
+    shipped: Families,
     secs: &'a Array2<f32>,
     kept: &'a Kept,
 }
@@ -113,6 +122,7 @@ impl<'a> Bench<'a> {
             recorded,
             families: Arc::new(families()),
             singles: Arc::new(Actions::singles(N_PIPELINES)),
+            shipped: shipped_families(),
             sizes: sizes(&context.paper),
             secs: &context.paper.runtimes_secs,
             kept: &context.kept,
@@ -182,8 +192,7 @@ impl<'a> Bench<'a> {
                 }
             };
             let trace = |budget: f64| {
-                let mut policy =
-                    self.policy(kind, times, &learned, &secs, budget, out, n_workers)?;
+                let mut policy = self.policy(kind, times, &learned, &secs, budget, out)?;
                 replay(policy.as_mut(), &row, budget, n_workers)
             };
             let last = budgets.iter().copied().fold(0.0, f64::max);
@@ -219,7 +228,6 @@ impl<'a> Bench<'a> {
         })
     }
 
-    #[allow(clippy::too_many_arguments)] // one call, and every one of them is another thing
     fn policy<'b>(
         &'b self,
         kind: Kind,
@@ -228,26 +236,32 @@ impl<'a> Bench<'a> {
         secs: &[Option<f64>],
         budget: f64,
         out: usize,
-        n_workers: usize,
     ) -> Result<Box<dyn Policy + 'b>, SurrogateError> {
-        let search = |settings: SearchSettings, actions: &Arc<Actions>, most: usize| {
-            let prior = match kind.has_default_prior() {
-                true => learned.default.as_ref(),
-                false => learned.reference.as_ref(),
-            };
-            let posterior = prior.expect("learned for such policies").posterior();
-            let search = Search::new(settings, Arc::clone(actions), posterior, secs)?;
-            let policy = Searching::new(search, Arc::clone(actions), n_workers, most);
-            Ok::<_, SurrogateError>(match (times, &learned.runtimes) {
-                (Times::Corrected, Some((predicted, correction))) => {
-                    policy.correcting(correction.start(predicted.clone())?)
-                }
-                _ => policy,
-            })
+        let prior = match kind.has_default_prior() {
+            true => learned.default.as_ref(),
+            false => learned.reference.as_ref(),
         };
-        let blocks = |settings: SearchSettings| search(settings, &self.families, 1200);
+        let posterior = || prior.expect("learned for such policies").posterior();
+        let corrects = times == Times::Paced;
+        let correcting = |policy: Auto| match (times, &learned.runtimes) {
+            (Times::Corrected, Some((predicted, correction))) => {
+                Ok::<_, SurrogateError>(policy.correcting(correction.start(predicted.clone())?))
+            }
+            _ => Ok(policy),
+        };
+        let search = |search: SearchSettings, actions: &Arc<Actions>, most_steps: usize, first| {
+            let setup = AutoSetup::plain(posterior(), Arc::clone(actions), secs);
+            // All that the shipped policy knows of pipelines, less turns.
+            let setup = AutoSetup { opening: first, kinds: self.shipped.kinds.clone(), ..setup };
+            let alone = AutoSettings::search_alone(search);
+            correcting(Auto::new(setup, AutoSettings { most_steps, corrects, ..alone })?)
+        };
+        let blocks = |settings: SearchSettings, first: Vec<usize>| {
+            search(settings, &self.families, 1200, first)
+        };
+        let none = Vec::new();
         Ok(match kind {
-            Kind::Random => Box::new(InOrder::new(scattered(out as u64), secs.to_vec())),
+            Kind::Random => Box::new(InOrder::random(secs.to_vec(), out as u64)),
             Kind::MeanError => Box::new(InOrder::new(self.by_mean_error(out), secs.to_vec())),
             Kind::Paper(rank) => {
                 let y = learned.embeddings.as_ref().expect("learned for such policies");
@@ -258,31 +272,28 @@ impl<'a> Bench<'a> {
                 let cost_power = f64::from(u8::from(per_second));
                 let settings =
                     SearchSettings { rule: Value::Max, cost_power, ..Default::default() };
-                Box::new(search(settings, &self.singles, most)?)
+                Box::new(search(settings, &self.singles, most, none)?)
             }
             Kind::Block(rule) | Kind::Best(rule) => {
-                Box::new(blocks(SearchSettings { rule, ..Default::default() })?)
+                Box::new(blocks(SearchSettings { rule, ..Default::default() }, none)?)
             }
             Kind::Changed(Variant::Ahead(least_share)) => {
-                Box::new(blocks(SearchSettings { least_share, ..Default::default() })?)
+                Box::new(blocks(SearchSettings { least_share, ..Default::default() }, none)?)
             }
             Kind::Changed(variant @ (Variant::Tree | Variant::Landmarks)) => {
-                let policy = blocks(SearchSettings::default())?;
                 let n = if variant == Variant::Tree { 1 } else { usize::MAX };
-                Box::new(policy.starting_with(landmarks(&self.families).into_iter().take(n)))
+                let first = landmarks(&self.families).into_iter().take(n).collect();
+                Box::new(blocks(SearchSettings::default(), first)?)
             }
             Kind::Changed(Variant::Similar(after)) => {
+                let policy = blocks(SearchSettings::default(), none)?;
                 let recorded = self.recorded;
-                let again = move |seen: &[(usize, f64)]| {
-                    let weights = alike(recorded, seen, out);
-                    let prior = Arc::new(recorded.roots.fit(&weights, &default_prior())?);
-                    let mut posterior = prior.posterior();
-                    let (pipelines, errors): (Vec<usize>, Vec<f64>) = seen.iter().copied().unzip();
-                    posterior.observe(&pipelines, &errors)?;
-                    Ok(posterior)
-                };
-                let policy = blocks(SearchSettings::default())?;
-                Box::new(policy.rethinking(after, Box::new(again)))
+                Box::new(Rethinking { policy, left: after, recorded, out, seen: Vec::new() })
+            }
+            Kind::Default => {
+                let setup = default_setup(&self.shipped, posterior(), secs);
+                let settings = AutoSettings { corrects, ..AutoSettings::default() };
+                Box::new(correcting(Auto::new(setup, settings)?)?)
             }
         })
     }
@@ -316,17 +327,63 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Pipelines in an order that depends on a key alone.
-fn scattered(key: u64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..N_PIPELINES).collect();
-    let hash = |j: usize| {
-        let mut z = (j as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            ^ key.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb)
-    };
-    order.sort_by_key(|&j| hash(j));
-    order
+/// The families of the whole search space, as the online phase has them.
+pub(crate) fn shipped_families() -> Families {
+    let space = SearchSpace::paper();
+    let ids: Vec<PipelineId> = space.ids().collect();
+    Families::of(&space, &ids).expect("the families are within the search space")
+}
+
+/// What the shipped policy is made from, on a record.
+pub(crate) fn default_setup<'a>(
+    families: &Families,
+    posterior: Posterior,
+    secs: &'a [Option<f64>],
+) -> AutoSetup<'a> {
+    AutoSetup {
+        kinds: families.kinds.clone(),
+        preparations: families.preparations.clone(),
+        opening: families.opening.clone(),
+        ..AutoSetup::plain(posterior, Arc::clone(&families.actions), secs)
+    }
+}
+
+/// After so many steps the prior is learned again, datasets weighted by how alike their errors are.
+struct Rethinking<'a> {
+    policy: Auto,
+    left: usize,
+    recorded: &'a Recorded,
+    out: usize,
+    seen: Vec<(usize, f64)>,
+}
+
+impl Policy for Rethinking<'_> {
+    fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
+        self.policy.next(left_secs)
+    }
+
+    fn observe(&mut self, step: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.policy.observe(step, observations)?;
+        self.seen.extend(observations.iter().filter_map(|o| Some((o.pipeline, o.error?))));
+        if self.left == 1 {
+            let weights = alike(self.recorded, &self.seen, self.out);
+            let prior = Arc::new(self.recorded.roots.fit(&weights, &default_prior())?);
+            let mut posterior = prior.posterior();
+            let (pipelines, errors): (Vec<usize>, Vec<f64>) = self.seen.iter().copied().unzip();
+            posterior.observe(&pipelines, &errors)?;
+            self.policy.rethink(posterior)?;
+        }
+        self.left = self.left.saturating_sub(1);
+        Ok(())
+    }
+
+    fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.policy.observe_unasked(observations)
+    }
+
+    fn resized(&mut self, n_rows: usize, secs: &[f64]) {
+        self.policy.resized(n_rows, secs);
+    }
 }
 
 /// Regrets of the best pipeline and of the mean of the five best, recorded and replicate.

@@ -24,8 +24,8 @@ const BUDGETS: [f64; 6] = [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 /// A policy, its name, and its reference regrets on sets A and B.
 type Line = (Kind, &'static str, [f64; 6], Option<[f64; 6]>);
 const EI: Kind = Kind::Single { per_second: true, most: 400 };
-const DEFAULT: Kind = Kind::Best(Value::JointFifth);
-const LINES: [Line; 11] = [
+const SEPARABLE: Kind = Kind::Best(Value::JointFifth);
+const LINES: [Line; 12] = [
     (Kind::Random, "random order", [0.085, 0.051, 0.033, 0.0227, 0.0151, 0.0088], None),
     (
         Kind::MeanError,
@@ -82,8 +82,14 @@ const LINES: [Line; 11] = [
         Some([0.0333, 0.0204, 0.0133, 0.0067, 0.0042, 0.0019]),
     ),
     (
-        DEFAULT,
-        "default: joint-5, separable prior",
+        SEPARABLE,
+        "families, joint-5, separable prior",
+        [0.0221, 0.0186, 0.0116, 0.0077, 0.0043, 0.0016],
+        Some([0.0333, 0.0204, 0.0133, 0.0067, 0.0042, 0.0019]),
+    ),
+    (
+        Kind::Default,
+        "default, as it ships",
         [0.0221, 0.0186, 0.0116, 0.0077, 0.0043, 0.0016],
         Some([0.0333, 0.0204, 0.0133, 0.0067, 0.0042, 0.0019]),
     ),
@@ -114,7 +120,7 @@ pub(crate) fn workers_tables(context: &Context) -> Result<Vec<Table>, String> {
     unless_quick(context, |bench| Ok(vec![workers(bench, context)?]))
 }
 
-/// Changes to the default policy.
+/// Changes to the search.
 pub(crate) fn variants_tables(context: &Context) -> Result<Vec<Table>, String> {
     unless_quick(context, |bench| Ok(vec![variants(bench, context)?]))
 }
@@ -153,16 +159,16 @@ fn budgets(bench: &Bench<'_>, context: &Context, lines: &[Line]) -> Tables {
             datasets.len()
         ));
         let of = |kind: Kind| lines.iter().position(|l| l.0 == kind).map(|at| &found[at]);
-        let (default, its_row) = (of(DEFAULT), of(Kind::Block(Value::JointFifth)));
+        let (separable, its_row) = (of(SEPARABLE), of(Kind::Block(Value::JointFifth)));
         for (line, found) in lines.iter().zip(&found) {
             let reference = if name == "A" { Some(line.2) } else { line.3 };
             for (b, budget) in BUDGETS.iter().enumerate() {
-                let default_there = default.map(|d| average_there(&d[b], &found[b]));
+                let bettered = separable.map(|d| average_there(&d[b], &found[b]));
                 let (ours, rule) = match (line.0, its_row) {
-                    (DEFAULT, Some(row)) => {
+                    (SEPARABLE, Some(row)) => {
                         (average_there(&found[b], &row[b]), Rule::AtMostPlus(MARGIN))
                     }
-                    (kind, _) => (average(&found[b], |f| f.best), rule_of(kind, default_there)),
+                    (kind, _) => (average(&found[b], |f| f.best), rule_of(kind, bettered)),
                 };
                 let rule = if context.every == 1 { rule } else { Rule::Shown };
                 let what = format!("{}, {budget} s", line.1);
@@ -172,9 +178,9 @@ fn budgets(bench: &Bench<'_>, context: &Context, lines: &[Line]) -> Tables {
                 });
             }
         }
-        for (found, budget) in default.into_iter().flatten().zip(BUDGETS) {
+        for (found, budget) in separable.into_iter().flatten().zip(BUDGETS) {
             let ours = average(found, |f| f.best);
-            table.push(Row::shown(format!("default, on all datasets, {budget} s"), ours));
+            table.push(Row::shown(format!("separable prior, on all datasets, {budget} s"), ours));
         }
         for (into, found) in both.iter_mut().zip(found) {
             into.iter_mut().zip(found).for_each(|(into, found)| into.extend(found));
@@ -186,9 +192,11 @@ fn budgets(bench: &Bench<'_>, context: &Context, lines: &[Line]) -> Tables {
 }
 
 /// When the row of a policy is reached: expected improvement one by one by itself (§16), families by themselves or, as
-/// the references are to be reproduced or bettered, by the default policy on the same datasets. Others are shown.
-fn rule_of(kind: Kind, default_there: Option<f64>) -> Rule {
-    match (kind, default_there) {
+/// the references are to be reproduced or bettered, by those with the separable prior on the same datasets. Others are
+/// shown: the policy that ships gives half of its time to kinds of estimators in turn, for the ensemble's sake, which
+/// is not what these references are of.
+fn rule_of(kind: Kind, bettered: Option<f64>) -> Rule {
+    match (kind, bettered) {
         (Kind::Block(_), Some(default)) => Rule::EitherAtMostPlus { margin: MARGIN, default },
         (Kind::Single { per_second: true, .. } | Kind::Block(_), _) => Rule::AtMostPlus(MARGIN),
         _ => Rule::Shown,
@@ -198,8 +206,12 @@ fn rule_of(kind: Kind, default_there: Option<f64>) -> Rule {
 /// A few datasets at two budgets.
 fn quick(bench: &Bench<'_>) -> Result<Vec<Table>, SurrogateError> {
     let datasets: Vec<usize> = set_a().into_iter().step_by(7).collect();
-    let policies =
-        [(Kind::Paper(5), "paper, k=5, half"), (EI, "EI per second"), (DEFAULT, "default")];
+    let policies = [
+        (Kind::Paper(5), "paper, k=5, half"),
+        (EI, "EI per second"),
+        (SEPARABLE, "families, joint-5, separable prior"),
+        (Kind::Default, "default, as it ships"),
+    ];
     let kinds: Vec<(Kind, Times)> = policies.iter().map(|p| (p.0, Times::True)).collect();
     let found = bench.run(&kinds, &[10.0, 30.0], &datasets, 1)?;
     let mut table = Table::new(format!(
@@ -227,11 +239,9 @@ fn against_ei(lines: &[Line], both: &[Vec<Vec<Option<Found>>>]) -> Table {
         ("best, replicate", |f| f.replicate),
         ("five, replicate", |f| f.replicate_five),
     ];
-    for (line, found) in lines
-        .iter()
-        .zip(both)
-        .filter(|(l, _)| matches!(l.0, Kind::Paper(5) | Kind::Block(_) | Kind::Best(_)))
-    {
+    for (line, found) in lines.iter().zip(both).filter(|(l, _)| {
+        matches!(l.0, Kind::Paper(5) | Kind::Block(_) | Kind::Best(_) | Kind::Default)
+    }) {
         for (name, of) in measures {
             for (b, budget) in BUDGETS.iter().enumerate() {
                 let pairs = found[b].iter().zip(&both[base][b]);
@@ -254,9 +264,12 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
     let known = (0..bench.sizes.len()).filter(|&d| bench.sizes[d].is_some());
     let datasets: Vec<usize> = some_of(known.collect(), context);
     let policies = [
-        (DEFAULT, Times::True),
-        (DEFAULT, Times::Predicted),
-        (DEFAULT, Times::Corrected),
+        (Kind::Default, Times::True),
+        (Kind::Default, Times::Predicted),
+        (Kind::Default, Times::Paced),
+        (Kind::Default, Times::Corrected),
+        (SEPARABLE, Times::True),
+        (Kind::Changed(Variant::Tree), Times::Paced),
         (Kind::Changed(Variant::Tree), Times::Corrected),
     ];
     let budgets = &BUDGETS[..5];
@@ -267,24 +280,28 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
         "Default policy with predicted runtimes less true ones, {} datasets, and those in A and B (± standard error)",
         datasets.len()
     ));
+    // What is told, of which policy, less which, and whether it is judged: what ships is, by what it loses.
     let names = [
-        (1, "predicted"),
-        (2, "predicted, corrected as seen"),
-        (3, "predicted, corrected, a tree first"),
+        (1, 0, "default, predicted", false),
+        (2, 0, "default, paced", true),
+        (3, 0, "default, learned correction", false),
+        (5, 4, "search alone, a tree first, paced", false),
+        (6, 4, "search alone, a tree first, learned correction", false),
     ];
-    for (p, name) in names {
+    for (p, base, name, is_judged) in names {
         for (b, budget) in budgets.iter().enumerate() {
             let lost = |counts: &dyn Fn(usize) -> bool| {
-                let pairs = found[p][b].iter().zip(&found[0][b]).enumerate();
+                let pairs = found[p][b].iter().zip(&found[base][b]).enumerate();
                 let counted = pairs.filter(|(at, _)| counts(*at));
                 let differences: Vec<f64> = counted
                     .filter_map(|(_, (ours, best))| Some(ours.as_ref()?.best - best.as_ref()?.best))
                     .collect();
                 mean_and_error(&differences)
             };
-            // The best of them is judged.
-            let rule =
-                if p == 3 && context.every == 1 { Rule::AtMostPlus(MARGIN) } else { Rule::Shown };
+            let rule = match is_judged && context.every == 1 {
+                true => Rule::AtMostPlus(MARGIN),
+                false => Rule::Shown,
+            };
             let (difference, error) = lost(&|_| true);
             table.push(Row::new(
                 format!("{name}, {budget} s (±{error:.4})"),
@@ -304,7 +321,7 @@ fn workers(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError
     let mut table = Table::new("Default policy with several workers, set A: mean regret");
     for n_workers in [1, 2, 4] {
         let found = bench.run(
-            &[(DEFAULT, Times::True)],
+            &[(Kind::Default, Times::True)],
             &BUDGETS[..4],
             &some_of(set_a(), context),
             n_workers,
@@ -317,7 +334,7 @@ fn workers(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError
     Ok(table)
 }
 
-/// Changes to the default policy less the policy itself, on sets A and B.
+/// Changes to the search less the search itself (families, joint-5, separable prior), on sets A and B.
 fn variants(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateError> {
     let datasets: Vec<usize> =
         some_of(set_a(), context).into_iter().chain(some_of(set_b(), context)).collect();
@@ -327,12 +344,12 @@ fn variants(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErro
         (Variant::Ahead(0.01), "look-ahead, 100 actions"),
         (Variant::Ahead(0.05), "look-ahead, 20 actions"),
     ];
-    let mut policies = vec![(DEFAULT, Times::True)];
+    let mut policies = vec![(SEPARABLE, Times::True)];
     policies.extend(changes.iter().map(|c| (Kind::Changed(c.0), Times::True)));
     let budgets = &BUDGETS[..4];
     let found = bench.run(&policies, budgets, &datasets, 1)?;
     let mut table = Table::new(format!(
-        "Changes to the default policy less the policy, {} datasets (± standard error): best, its replicate",
+        "Changes to the search less the search, {} datasets (± standard error): best, its replicate",
         datasets.len()
     ));
     for (c, (_, name)) in changes.iter().enumerate() {

@@ -1,20 +1,18 @@
 //! The paper's systems and the default policy on all usable datasets, each left out in turn (KernelOboe: a
 //! tenth of them at a time): mean regret after 1, 2, 5 and 10 % of the time all pipelines take together.
 
-use std::sync::Arc;
-
 use ndarray::{Array2, Axis};
+use pitchpipe_automl::Families;
 use pitchpipe_automl::offline::published::N_PIPELINES;
+use pitchpipe_automl::offline::train::EMBEDDING_RANK;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{PriorRows, Scale};
-use pitchpipe_surrogate::search::{Actions, Search, SearchSettings};
-use pitchpipe_surrogate::simulate::{
-    PaperLoop, Predictor, Rounds, Row as Record, Searching, replay,
-};
+use pitchpipe_surrogate::policy::{Auto, AutoSettings, PaperLoop, Policy, Rounds};
+use pitchpipe_surrogate::simulate::{Row as Record, replay};
 use rayon::prelude::*;
 
-use super::policies::default_prior;
-use super::recorded::{BASELINE, N_ESTIMATORS, Recorded, families, mean_and_error};
+use super::policies::{default_prior, default_setup, shipped_families};
+use super::recorded::{BASELINE, N_ESTIMATORS, Recorded, mean_and_error};
 use super::{Context, Row, Table, partial};
 
 mod kernel;
@@ -32,8 +30,8 @@ const SHARES: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
 const SLICE_RANK: usize = 4;
 const RANK: usize = 8;
 
-/// Ranks the rule may reach.
-const MOST_RANK: usize = 30;
+/// Ranks the rule may reach, as in a surrogate.
+const MOST_RANK: usize = EMBEDDING_RANK;
 
 /// Datasets with at least this share of their entries observed are usable.
 const USABLE: f64 = 0.3;
@@ -90,7 +88,7 @@ pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
 struct Simulation<'a> {
     recorded: &'a Recorded,
     slice: PriorRows,
-    families: Arc<Actions>,
+    families: Families,
 }
 
 impl<'a> Simulation<'a> {
@@ -100,7 +98,7 @@ impl<'a> Simulation<'a> {
         Ok(Self {
             recorded,
             slice: PriorRows::new(slice.view(), Scale::Plain)?,
-            families: Arc::new(families()),
+            families: shipped_families(),
         })
     }
 
@@ -116,19 +114,24 @@ impl<'a> Simulation<'a> {
         }
         let secs: Vec<Option<f64>> =
             (0..N_PIPELINES).map(|j| row.secs(j).filter(|_| within(j))).collect();
-        let oboe = paper(&row, &y, SLICE_RANK, &secs, None, None)?;
+        let doubling = |y: &Array2<f32>, rank: usize, secs: &[Option<f64>], baseline| {
+            paper(&row, |budget| {
+                let (rank, rounds) = (rank.min(y.nrows()), Rounds::Doubling);
+                PaperLoop::new(y.view(), rank, secs, budget, rounds, baseline)
+            })
+        };
+        let oboe = doubling(&y, SLICE_RANK, &secs, None)?;
         let y = self.recorded.plain.embeddings(&weights, MOST_RANK)?;
-        let tensor = paper(&row, &y, RANK, &row.all_secs(), Some(BASELINE), None)?;
+        let tensor = doubling(&y, RANK, &row.all_secs(), Some(BASELINE))?;
         Ok(vec![oboe, tensor, self.default(out, &row)?])
     }
 
     /// One run to the last share, read at all: the default needs not know when it will end.
     fn default(&self, out: usize, row: &Record<'_>) -> Result<Option<[f64; 4]>, SurrogateError> {
         let prior = self.recorded.prior(out, &default_prior())?;
-        let settings = SearchSettings::default();
-        let search =
-            Search::new(settings, Arc::clone(&self.families), prior.posterior(), &row.all_secs())?;
-        let mut policy = Searching::new(search, Arc::clone(&self.families), 1, 1200);
+        let secs = row.all_secs();
+        let setup = default_setup(&self.families, prior.posterior(), &secs);
+        let mut policy = Auto::new(setup, AutoSettings { corrects: false, ..Default::default() })?;
         let budget = SHARES[3] * row.total_secs();
         let trace = replay(&mut policy, row, budget, 1)?;
         Ok(SHARES
@@ -143,24 +146,14 @@ impl<'a> Simulation<'a> {
 }
 
 /// The paper's loop once per share: its rounds depend on the budget.
-fn paper(
+fn paper<P: Policy>(
     row: &Record<'_>,
-    y: &Array2<f32>,
-    rank: usize,
-    secs: &[Option<f64>],
-    baseline: Option<usize>,
-    predict: Option<&dyn Fn() -> Predictor>,
+    policy: impl Fn(f64) -> Result<P, SurrogateError>,
 ) -> Result<Option<[f64; 4]>, SurrogateError> {
     let mut regrets = [0.0; 4];
     for (at, share) in SHARES.iter().enumerate() {
         let budget = share * row.total_secs();
-        let rank = rank.min(y.nrows());
-        let policy = PaperLoop::new(y.view(), rank, secs, budget, Rounds::Doubling, baseline)?;
-        let mut policy = match predict {
-            Some(predict) => policy.predicting(predict()),
-            None => policy,
-        };
-        let trace = replay(&mut policy, row, budget, 1)?;
+        let trace = replay(&mut policy(budget)?, row, budget, 1)?;
         match trace.ranking(budget).first() {
             Some((_, error)) => regrets[at] = error - row.lowest_error(),
             None => return Ok(None),

@@ -32,6 +32,7 @@ pub struct AutoMl {
     pub(super) threads: usize,
     pub(super) memory_limit: Option<u64>,
     pub(super) max_evaluations: Option<usize>,
+    pub(super) repeatable: bool,
     pub(super) seed: u64,
     pub(super) n_folds: Option<usize>,
     pub(super) surrogate: Option<Arc<Surrogate>>,
@@ -51,6 +52,7 @@ impl Default for AutoMl {
             threads: 1,
             memory_limit: None,
             max_evaluations: None,
+            repeatable: false,
             seed: 0,
             n_folds: None,
             surrogate: None,
@@ -98,10 +100,16 @@ impl AutoMl {
         Self { memory_limit: Some(bytes), ..self }
     }
 
-    /// Ends the search after so many pipelines. The same pipelines are then run whatever the clock does,
-    /// as long as the time budget is not used up.
+    /// Ends the search after so many pipelines.
     pub fn max_evaluations(self, n: usize) -> Self {
         Self { max_evaluations: Some(n), ..self }
+    }
+
+    /// Whether the run is to be the same every time, on any number of threads: pipelines are then chosen by predicted
+    /// times instead of the clock, which only ends the search where the time budget is used up. Asks for
+    /// [`AutoMl::max_evaluations`].
+    pub fn repeatable(self, is_repeatable: bool) -> Self {
+        Self { repeatable: is_repeatable, ..self }
     }
 
     /// The seed of folds and random streams.
@@ -175,6 +183,10 @@ impl AutoMl {
         match (self.n_folds, self.max_evaluations) {
             (Some(n @ 0..2), _) => return setting("folds", n, "at least 2"),
             (_, Some(0)) => return setting("max_evaluations", 0, "at least 1"),
+            (_, None) if self.repeatable => {
+                let (value, wanted) = ("not given".to_owned(), "at least 1 for a repeatable run");
+                return Err(AutoMlError::Setting { name: "max_evaluations", value, wanted });
+            }
             _ => {}
         }
         let Some(validation) = &self.validation else { return Ok(()) };

@@ -10,10 +10,8 @@ use std::time::Duration;
 use pitchpipe_learn::{Outcome, PipelineId};
 
 use super::AutoMlError;
-use super::drive::Drive;
-use super::evaluate::Evaluator;
+use super::drive::{Bench, Drive};
 use super::event::{Happened, Listener};
-use super::library::Judging;
 
 /// How many rounds there are at most, how many time is kept for, and of how many the models are kept.
 const MOST_ROUNDS: usize = 8;
@@ -33,30 +31,41 @@ const WHOLE_SHARE: f64 = 0.5;
 /// The share of the budget that writing the models may take.
 const WRITING_SHARE: f64 = 0.06;
 
+/// Whether the best are validated again, and what is known of how long that takes.
+#[derive(Default)]
+pub(crate) struct Confirmation {
+    pub(crate) is_on: bool,
+    /// What another round would take.
+    next_round: Duration,
+}
+
 impl Drive<'_> {
     /// How many rounds there are to be at most.
     pub(crate) fn n_rounds(&self) -> usize {
         let n_learners = self.combiner.library.learners().len();
         match self.settings.max_evaluations {
             // As many evaluations again as were asked for, at most: the clock may not decide.
-            Some(n) => (n / n_learners.max(1)).min(PLANNED_ROUNDS),
-            None => MOST_ROUNDS,
+            Some(n) if self.budget.is_repeatable() => (n / n_learners.max(1)).min(PLANNED_ROUNDS),
+            _ => MOST_ROUNDS,
         }
     }
 
     /// Whether it is time to confirm the best, as the rest of the budget will be needed for that.
-    pub(crate) fn is_time_to_confirm(&self) -> bool {
-        if !self.settings.confirms || self.is_repeatable() {
+    pub(super) fn is_time_to_confirm(&self) -> bool {
+        if !self.confirmation.is_on || self.budget.is_repeatable() {
             return false;
         }
         let (candidates, secs) = self.to_confirm();
-        let whole = (PLANNED_ROUNDS as f64 * secs).min(WHOLE_SHARE * self.budget_secs());
+        let whole = (PLANNED_ROUNDS as f64 * secs).min(WHOLE_SHARE * self.budget.total_secs());
         self.is_enough(candidates.len()) && self.left().as_secs_f64() <= whole
     }
 
     /// The candidates of a round, the best that fit its share of the time, and the seconds it takes.
     fn to_confirm(&self) -> (Vec<PipelineId>, f64) {
-        let most = ROUND_SHARE * self.budget_secs();
+        let most = match self.budget.is_repeatable() {
+            true => f64::INFINITY,
+            false => ROUND_SHARE * self.budget.total_secs(),
+        };
         let (mut ids, mut total) = (Vec::new(), 0.0);
         // One fit reveals all of a family: the seconds of its slowest member, and how many there are.
         let mut families: BTreeMap<(usize, usize), (f64, usize)> = BTreeMap::new();
@@ -65,9 +74,10 @@ impl Drive<'_> {
             let family = (space.preparation_index(learner.id), space.family(learner.id));
             let cost = |(slowest, n)| slowest * learner.kind().character().family.factor(n);
             let before = families.get(&family).copied().unwrap_or((0.0, 0));
-            let with = (before.0.max(learner.secs * self.wall_per_cpu), before.1 + 1);
+            let wall_secs = learner.secs * self.budget.wall_per_cpu();
+            let with = (before.0.max(wall_secs), before.1 + 1);
             let more = cost(with) - cost(before);
-            if self.is_repeatable() || total + more <= most {
+            if total + more <= most {
                 families.insert(family, with);
                 ids.push(learner.id);
                 total += more;
@@ -84,47 +94,46 @@ impl Drive<'_> {
     pub(crate) fn keeps_models(&self, round: usize) -> bool {
         let growth = (round + 1) as f64 / round as f64;
         let writing = self.combiner.write_time().as_secs_f64() * growth;
+        let is_in_time = writing <= WRITING_SHARE * self.budget.total_secs();
         round <= ROUNDS_WITH_MODELS
             && self.combiner.has_room_for(growth)
-            && (self.is_repeatable() || writing <= WRITING_SHARE * self.budget_secs())
+            && (self.budget.is_repeatable() || is_in_time)
     }
 
     /// Validates the best once more, and keeps the models of it or not, as the evaluator does. Tells whether
     /// that was done, in time and for enough of them to choose by.
     pub(crate) fn confirm(
         &mut self,
-        evaluator: &mut dyn Evaluator,
+        bench: &mut Bench<'_>,
         round: usize,
         keeps_models: bool,
-        judging: &Judging<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<bool, AutoMlError> {
         self.keep_to_memory();
         let (ids, _) = self.to_confirm();
         let more_writing = if keeps_models { self.combiner.write_time() } else { Duration::ZERO };
         let left = self.left().saturating_sub(more_writing);
-        let is_late = !self.is_repeatable() && left < self.last_round;
+        let is_late = !self.budget.is_repeatable() && left < self.confirmation.next_round;
         if !self.is_enough(ids.len()) || is_late {
             return Ok(false);
         }
         let n_rounds = self.n_rounds();
         let pipelines = self.pipelines_of(&ids);
         listener.tell(Happened::Confirming { round, n_rounds, pipelines });
-        let started = self.clock.elapsed();
-        let deadline = self.clock.instant(started + left);
-        let effort = evaluator.evaluate(&ids, deadline, &mut |id, outcome| {
+        let (started, deadline) = (self.budget.elapsed(), self.budget.within(left));
+        let effort = bench.evaluator.evaluate(&ids, deadline, &mut |id, outcome| {
             if let Outcome::Finished(evaluation) = outcome {
-                self.combiner.library.confirm(id, *evaluation, judging);
+                self.combiner.library.confirm(id, *evaluation, bench.judging);
             }
         })?;
-        self.note_effort(effort);
+        self.ledger.spend_effort(effort);
         let is_enough = self.is_enough(self.combiner.library.n_confirmed());
         if is_enough {
             self.combiner.judge_again();
             self.ensemble(listener);
         }
-        let took = self.clock.elapsed().saturating_sub(started);
-        self.last_round = took + took / 10 + Duration::from_millis(5);
+        let took = self.budget.since(started);
+        self.confirmation.next_round = took + took / 10 + Duration::from_millis(5);
         Ok(is_enough && !self.is_cancelled())
     }
 }

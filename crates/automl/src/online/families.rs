@@ -1,22 +1,66 @@
 //! What one step of the search runs: a whole family of settings on one preparation.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::{PipelineId, Preparation, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::search::{Action, Actions};
 
-use super::space::Space;
+/// What the default policy has to know of pipelines: numbers, so that it need not know pipelines. The same for a
+/// table and for a replay.
+pub struct Families {
+    /// What one fit reveals: pipelines that share a preparation and a family.
+    pub actions: Arc<Actions>,
+    /// The kind of each pipeline's estimator.
+    pub kinds: Vec<usize>,
+    /// The preparation of each pipeline.
+    pub preparations: Vec<usize>,
+    /// The actions to open with.
+    pub opening: Vec<usize>,
+}
 
-/// The families of a space, one action each: computations that share a preparation and a family.
-pub(crate) fn actions(space: &Space) -> Result<Actions, SurrogateError> {
-    let mut groups: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-    for at in 0..space.len() {
-        let family = space.search().family(space.id(at));
-        groups.entry((space.preparation_index(at), family)).or_default().push(at);
+/// The kinds that open, behind a preparation that is scaled and has all columns.
+const OPENING: [EstimatorKind; 2] = [EstimatorKind::GaussianNb, EstimatorKind::DecisionTree];
+
+impl Families {
+    /// The families of these pipelines of a search space, which are known by their positions from then on.
+    pub fn of(space: &SearchSpace, ids: &[PipelineId]) -> Result<Self, SurrogateError> {
+        let mut groups: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for (at, &id) in ids.iter().enumerate() {
+            let family = (space.preparation_index(id), space.family(id));
+            groups.entry(family).or_default().push(at);
+        }
+        let action = |members: Vec<usize>| {
+            let family = space.kind(ids[members[0]]).character().family;
+            Action { cost_factor: family.factor(members.len()), members }
+        };
+        let actions = Actions::new(ids.len(), groups.into_values().map(action))?;
+        let mut kinds: Vec<EstimatorKind> = Vec::new();
+        let number = |&id: &PipelineId| {
+            let kind = space.kind(id);
+            kinds.iter().position(|k| *k == kind).unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            })
+        };
+        Ok(Self {
+            kinds: ids.iter().map(number).collect(),
+            preparations: ids.iter().map(|&id| space.preparation_index(id)).collect(),
+            opening: opening(space, ids, &actions),
+            actions: Arc::new(actions),
+        })
     }
-    let action = |((_, _), members): ((usize, usize), Vec<usize>)| {
-        let family = space.kind(members[0]).character().family;
-        Action { cost_factor: family.factor(members.len()), members }
+}
+
+fn opening(space: &SearchSpace, ids: &[PipelineId], actions: &Actions) -> Vec<usize> {
+    let wanted = |kind: &EstimatorKind| {
+        (0..actions.len()).find(|&action| {
+            let id = ids[actions.members(action)[0]];
+            let preparation = space.preparation(id);
+            preparation == Preparation::of_oboe(preparation.imputer) && space.kind(id) == *kind
+        })
     };
-    Actions::new(space.len(), groups.into_iter().map(action))
+    OPENING.iter().filter_map(wanted).collect()
 }

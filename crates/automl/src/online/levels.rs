@@ -1,9 +1,16 @@
 //! How many rows to search with: few at first on a large table, and more as time goes by.
 //!
-//! The sample doubles with the time target: a level that has so many rows lasts until half as much time is
-//! gone as at the end of the next.
+//! Rows double from level to level, and so does the time at which a level ends: each ends at half the time at which
+//! the next one does.
 
+use std::collections::VecDeque;
 use std::time::Duration;
+
+use pitchpipe_learn::PipelineId;
+use pitchpipe_learn::estimate::EstimatorKind;
+
+use super::combine::{Combiner, free_elsewhere};
+use super::library::Library;
 
 /// A stretch of the search on so many rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +62,64 @@ pub(crate) fn levels(
         }
     };
     sizes.iter().enumerate().map(|(i, &n_rows)| Level { n_rows, until: end(i) }).collect()
+}
+
+/// How many of the best are run again when there are more rows.
+const RERUN: usize = 6;
+
+/// The learners to run again on more rows: the best of each kind of estimator first, then others.
+pub(crate) fn to_rerun(library: &Library) -> VecDeque<PipelineId> {
+    let mut kinds: Vec<EstimatorKind> = Vec::new();
+    let (mut firsts, mut others) = (Vec::new(), Vec::new());
+    for learner in library.learners() {
+        let kind = learner.kind();
+        if kinds.contains(&kind) {
+            others.push(learner.id);
+        } else {
+            kinds.push(kind);
+            firsts.push(learner.id);
+        }
+    }
+    firsts.truncate(RERUN * 2 / 3);
+    others.truncate(RERUN - firsts.len());
+    firsts.into_iter().chain(others).collect()
+}
+
+/// The best ensemble of the levels before the present one.
+#[derive(Default)]
+pub(crate) struct Earlier(Option<(Combiner, usize)>);
+
+impl Earlier {
+    /// Takes in the ensemble of a level that is over, made on so many rows.
+    pub(crate) fn keep(&mut self, combiner: Combiner, n_rows: usize) {
+        match &self.0 {
+            Some((best, _)) if !is_better(&combiner, best) => free_elsewhere(combiner),
+            _ => free_elsewhere(self.0.replace((combiner, n_rows))),
+        }
+    }
+
+    /// Takes the place of the last level's ensemble, made on `n_rows`, where it is better and `may_win`; gives the rows
+    /// of the one that is left.
+    pub(crate) fn challenge(self, last: &mut Combiner, n_rows: usize, may_win: bool) -> usize {
+        match self.0 {
+            Some((best, n_before)) if may_win && is_better(&best, last) => {
+                free_elsewhere(std::mem::replace(last, best));
+                n_before
+            }
+            best => {
+                free_elsewhere(best);
+                n_rows
+            }
+        }
+    }
+}
+
+/// Whether one ensemble is better than another; any is better than none.
+fn is_better(one: &Combiner, other: &Combiner) -> bool {
+    match (one.error(), other.error()) {
+        (Some(one), Some(other)) => one < other,
+        (one, _) => one.is_some(),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How much memory a search may use where the caller does not say.
+//! How much memory a search may use where the caller does not say, and when it has too much of it.
 
 use std::fs;
 
@@ -14,6 +14,46 @@ const ADDRESS_SHARE: f64 = 0.4;
 
 /// What a search takes at the least, beside what the process already has.
 const LEAST: u64 = 48 << 20;
+
+/// Learners are let go where the process has this share of its ceiling in memory.
+const FULL_SHARE: f64 = 0.6;
+
+/// And again where it has grown by this share since.
+const GROWTH_SHARE: f64 = 0.04;
+
+/// Watches what the process has in memory.
+pub(crate) struct MemoryWatch {
+    limit: u64,
+    /// Whether anybody looks: what the allocator does may not decide in a repeatable run.
+    is_on: bool,
+    /// The share of the limit beyond which memory is short again; none while it never was.
+    full_share: Option<f64>,
+}
+
+impl MemoryWatch {
+    pub(crate) fn new(limit: u64, is_on: bool) -> Self {
+        Self { limit, is_on, full_share: None }
+    }
+
+    /// Whether learners must be let go now.
+    pub(crate) fn is_short(&mut self) -> bool {
+        if !self.is_on {
+            return false;
+        }
+        let filled = filled(self.limit);
+        let is_short = filled > self.full_share.unwrap_or(FULL_SHARE);
+        if is_short {
+            // What is let go is used again before the process grows, but is not given back at once.
+            self.full_share = Some(filled + GROWTH_SHARE);
+        }
+        is_short
+    }
+
+    /// Whether memory was short at some time.
+    pub(crate) fn was_short(&self) -> bool {
+        self.full_share.is_some()
+    }
+}
 
 /// Seven tenths of what is free: in the machine, or within the limit of the control group.
 pub(crate) fn default_limit() -> u64 {

@@ -4,8 +4,9 @@
 //! deadline; what finished becomes a candidate learner, and an ensemble of candidate learners is ready at any
 //! instant. The models of the folds are kept, so that nothing is refitted at the end.
 
-mod auto;
+mod assemble;
 mod automl;
+mod budget;
 mod clock;
 mod combine;
 mod confirm;
@@ -15,22 +16,23 @@ mod evaluate;
 mod event;
 mod families;
 pub(crate) mod in_words;
+mod ledger;
 mod levels;
 mod library;
 mod memory;
 mod method;
-mod pace;
+mod pacing;
 mod policies;
 mod report;
 mod search;
 mod space;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
 pub use error::AutoMlError;
 pub use event::{Event, Happened, WeightedPipeline};
+pub use families::Families;
 pub use memory::address_space_limit;
 pub use method::{Method, UnknownMethod};
 pub use report::{Candidate, Report, StopReason, TimeSpent};

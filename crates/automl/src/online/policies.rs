@@ -2,25 +2,23 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2, Axis};
-use pitchpipe_learn::{PipelineId, Stream};
-use pitchpipe_surrogate::simulate::{InOrder, PaperLoop, Policy, Rounds, Step};
-use pitchpipe_surrogate::{Pca, SurrogateError};
-use rand::seq::SliceRandom;
+use ndarray::{Array2, Axis};
+use pitchpipe_learn::{ModelSize, PipelineId};
+use pitchpipe_surrogate::SurrogateError;
+use pitchpipe_surrogate::bayes::Prior;
+use pitchpipe_surrogate::policy::{
+    Auto, AutoSettings, AutoSetup, InOrder, KernelSetup, MostMembers, Next, Observation, PaperLoop,
+    Policy, Rounds, Step, kernel_oboe,
+};
 
-use super::auto::Auto;
+use super::families::Families;
 use super::space::Space;
 use super::{AutoMlError, Method};
 use crate::surrogate::{Embedding, ErrorKind, Surrogate};
 
-/// Ridge of KernelOboe's regression on codes (ALGORITHMS §8b).
-const KERNEL_RIDGE: f64 = 1e-2;
-
-/// The largest rank that a design with codes may grow to.
-const KERNEL_RANK: usize = 40;
-
-/// KernelOboe starts at this share of the codes' energy, as the paper's 97 % rule has it.
-const ENERGY: f64 = 0.97;
+/// What the fold models of one forest are taken to need in memory, for each row of the table. In a file they needed up to
+/// 2,400 bytes a row of wine-quality-white, whose labels are noisy.
+const FOREST_BYTES_A_ROW: u64 = 6_000;
 
 /// What a policy is made from.
 pub(crate) struct Setup<'a> {
@@ -29,177 +27,217 @@ pub(crate) struct Setup<'a> {
     pub(crate) space: Space,
     /// Predicted seconds of all pipelines.
     pub(crate) secs: &'a [f64],
+    /// The rows that pipelines run on at first, and the most they will.
     pub(crate) n_rows: usize,
+    pub(crate) most_rows: usize,
     /// Bytes that the models of one step may take.
     pub(crate) step_bytes: u64,
     pub(crate) budget_secs: f64,
     pub(crate) seed: u64,
-    pub(crate) is_repeatable: bool,
-    pub(crate) is_side_by_side: bool,
+    /// Whether predicted times are corrected by measured ones.
+    pub(crate) corrects_times: bool,
 }
 
 /// A policy, and the kind of errors it wants to be fed.
 pub(crate) type Made = (Box<dyn Policy>, ErrorKind);
 
 /// Makes the policy of a method.
-pub(crate) fn make(setup: Setup<'_>) -> Result<Made, AutoMlError> {
-    let missing = AutoMlError::NotInSurrogate { method: setup.method };
-    let surrogate = Arc::clone(setup.surrogate);
-    match setup.method {
+pub(crate) fn make(setup: &Setup<'_>) -> Result<Made, AutoMlError> {
+    let missing = || AutoMlError::NotInSurrogate { method: setup.method };
+    let surrogate = setup.surrogate;
+    let (kind, policy) = match setup.method {
         Method::Auto => {
             let kinds = [ErrorKind::Decided, ErrorKind::Native];
             let found = kinds.into_iter().find_map(|kind| Some((surrogate.prior(kind)?, kind)));
-            let (prior, kind) = found.ok_or(missing)?;
-            Ok((Box::new(Auto::new(setup, &prior)?), kind))
+            let (prior, kind) = found.ok_or_else(missing)?;
+            (kind, auto(setup, &prior)?)
         }
         Method::Oboe => {
-            let embedding = surrogate.oboe().ok_or(missing)?;
-            Ok((Box::new(paper(&setup, embedding)?), ErrorKind::Native))
+            let embedding = surrogate.oboe().ok_or_else(missing)?;
+            (ErrorKind::Native, paper(setup, embedding)?)
         }
         Method::TensorOboe => {
-            let embedding = surrogate.tensor_oboe().ok_or(missing)?;
-            Ok((Box::new(paper(&setup, embedding)?), ErrorKind::Native))
+            let embedding = surrogate.tensor_oboe().ok_or_else(missing)?;
+            (ErrorKind::Native, paper(setup, embedding)?)
         }
-        Method::KernelOboe => Ok((Box::new(kernel(&setup, missing)?), ErrorKind::Native)),
+        Method::KernelOboe => (ErrorKind::Native, kernel(setup).ok_or_else(missing)??),
         Method::Random => {
-            let all = (0..setup.space.len()).map(|at| setup.space.id(at)).collect();
-            Ok((Box::new(in_random_order(&setup, all)), ErrorKind::Native))
+            let ids = (0..setup.space.len()).map(|at| setup.space.id(at)).collect();
+            (ErrorKind::Native, in_random_order(setup, ids))
         }
         Method::RandomOboe => {
-            let embedding = surrogate.oboe().ok_or(missing)?;
-            let (ids, columns) = distinct_pipelines(&setup.space, embedding);
-            let distinct = columns.iter().filter_map(|&c| ids[c]).collect();
-            Ok((Box::new(in_random_order(&setup, distinct)), ErrorKind::Native))
+            let embedding = surrogate.oboe().ok_or_else(missing)?;
+            let columns = Columns::of_embedding(&setup.space, embedding);
+            (ErrorKind::Native, in_random_order(setup, columns.ids))
         }
-    }
+    };
+    Ok((Box::new(policy), kind))
+}
+
+/// The default policy over the distinct computations of the table.
+fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
+    let space = &setup.space;
+    let ids: Vec<PipelineId> = (0..space.len()).map(|at| space.id(at)).collect();
+    let families = Families::of(space.search(), &ids)?;
+    let most_members = most_members(setup, &families);
+    let secs = setup.secs_of(&ids);
+    let setup_of = AutoSetup {
+        posterior: Arc::new(space.prior(prior)?).posterior(),
+        actions: families.actions,
+        secs: &secs,
+        kinds: families.kinds,
+        preparations: families.preparations,
+        opening: families.opening,
+        most_members,
+        n_rows: setup.n_rows,
+        most_rows: setup.most_rows,
+    };
+    let settings = AutoSettings { corrects: setup.corrects_times, ..AutoSettings::default() };
+    Ok(Mapped::new(Auto::new(setup_of, settings)?, ids))
+}
+
+/// Forests are large: no more of them at once than the memory holds.
+fn most_members(setup: &Setup<'_>, families: &Families) -> MostMembers {
+    let (step_bytes, actions) = (setup.step_bytes, &families.actions);
+    let is_forest = |action| {
+        let kind = setup.space.kind(actions.members(action)[0]);
+        kind.character().models == ModelSize::Forest
+    };
+    let is_forest: Vec<bool> = (0..actions.len()).map(is_forest).collect();
+    Box::new(move |action, n_rows| {
+        let most = step_bytes / (FOREST_BYTES_A_ROW * n_rows as u64).max(1);
+        if is_forest[action] { most as usize } else { usize::MAX }
+    })
 }
 
 /// Pipelines in an order that the seed decides.
-fn in_random_order(setup: &Setup<'_>, ids: Vec<PipelineId>) -> Mapped<InOrder> {
-    let mut order: Vec<usize> = (0..ids.len()).collect();
-    order.shuffle(&mut Stream::new(setup.seed).named("random order").rng());
-    let secs = ids.iter().map(|id| Some(setup.secs[id.index()])).collect();
-    Mapped { policy: InOrder::new(order, secs), ids }
-}
-
-/// The pipelines of an embedding's columns, and those columns that are distinct computations here.
-fn distinct_pipelines(
-    space: &Space,
-    embedding: &Embedding,
-) -> (Vec<Option<PipelineId>>, Vec<usize>) {
-    let all = embedding.pipelines.iter().map(|&j| space.search().id(j as usize));
-    let ids: Vec<Option<PipelineId>> = all.collect();
-    let columns = distinct_columns(space, &ids);
-    (ids, columns)
+fn in_random_order(setup: &Setup<'_>, ids: Vec<PipelineId>) -> Mapped {
+    Mapped::new(InOrder::random(setup.secs_of(&ids), setup.seed), ids)
 }
 
 /// The paper's loop over those columns of an embedding that are distinct computations here.
-fn paper(setup: &Setup<'_>, embedding: &Embedding) -> Result<Mapped<PaperLoop>, AutoMlError> {
-    let (ids, columns) = distinct_pipelines(&setup.space, embedding);
-    let y = embedding.y.select(Axis(1), &columns);
-    paper_loop(setup, &ids, &columns, y.view(), embedding.initial_rank)
+fn paper(setup: &Setup<'_>, embedding: &Embedding) -> Result<Mapped, AutoMlError> {
+    let columns = Columns::of_embedding(&setup.space, embedding);
+    let y = embedding.y.select(Axis(1), &columns.at);
+    let (rank, secs) = (embedding.initial_rank.clamp(1, y.nrows()), setup.secs_of(&columns.ids));
+    let (budget_secs, baseline) = (setup.budget_secs, setup.baseline(&columns.ids));
+    let rounds = Rounds::Doubling;
+    let policy = PaperLoop::new(y.view(), rank, &secs, budget_secs, rounds, baseline)?;
+    Ok(Mapped::new(policy, columns.ids))
 }
 
-fn paper_loop(
-    setup: &Setup<'_>,
-    all: &[Option<PipelineId>],
-    columns: &[usize],
-    y: ArrayView2<'_, f32>,
-    rank: usize,
-) -> Result<Mapped<PaperLoop>, AutoMlError> {
-    let ids: Vec<PipelineId> = columns.iter().filter_map(|&c| all[c]).collect();
-    let secs: Vec<Option<f64>> = ids.iter().map(|id| Some(setup.secs[id.index()])).collect();
-    // The best pipeline on average runs first, so that there is always an answer (ALGORITHMS §12).
-    let best = setup.surrogate.best_on_average();
-    let computation = setup.space.place(best);
-    let baseline = ids.iter().position(|&id| setup.space.place(id) == computation);
-    let rank = rank.clamp(1, y.nrows());
-    let policy = PaperLoop::new(y, rank, &secs, setup.budget_secs, Rounds::Doubling, baseline)?;
-    Ok(Mapped { policy, ids })
-}
-
-/// The columns to keep: one for each distinct computation, the pipeline that stands for it where it is
-/// among them.
-fn distinct_columns(space: &Space, ids: &[Option<PipelineId>]) -> Vec<usize> {
-    let mut column_of = vec![None; space.len()];
-    for (column, id) in ids.iter().enumerate() {
-        let Some((id, at)) = id.and_then(|id| Some((id, space.place(id)?))) else { continue };
-        if column_of[at].is_none() || space.id(at) == id {
-            column_of[at] = Some(column);
-        }
-    }
-    column_of.into_iter().flatten().collect()
-}
-
-/// KernelOboe: designs on the leading directions of the codes, predictions by the regression on codes.
-fn kernel(setup: &Setup<'_>, missing: AutoMlError) -> Result<Mapped<PaperLoop>, AutoMlError> {
-    let Some(model) = setup.surrogate.kernel_oboe() else { return Err(missing) };
-    let all: Vec<Option<PipelineId>> = setup.surrogate.space().ids().map(Some).collect();
-    let columns = distinct_columns(&setup.space, &all);
-    let codes: Vec<&[f32]> = columns.iter().filter_map(|&c| model.code(c)).collect();
+/// KernelOboe over the distinct computations, where the surrogate has its codes.
+fn kernel(setup: &Setup<'_>) -> Option<Result<Mapped, AutoMlError>> {
+    let model = setup.surrogate.kernel_oboe()?;
+    let Columns { at, ids } = Columns::of(&setup.space, setup.space.search().ids().map(Some));
+    let codes: Vec<&[f32]> = at.iter().filter_map(|&c| model.code(c)).collect();
     let n_atoms = codes.first().map_or(0, |code| code.len());
     // z: atoms x computations.
     let z = Array2::from_shape_fn((n_atoms, codes.len()), |(i, j)| codes[j][i]);
-    let pca = Pca::fit(z.view(), KERNEL_RANK.min(n_atoms).min(codes.len()))?;
-    let rank = rank_of_energy(&pca.singular_values);
-    let y = scaled_directions(&pca);
-    let mapped = paper_loop(setup, &all, &columns, y.view(), rank)?;
     let surrogate = Arc::clone(setup.surrogate);
-    let predict = move |seen: &[(usize, f64)]| -> Result<Vec<f64>, SurrogateError> {
+    let regress = move |seen: &[usize], errors: &[f64], ridge: f64| {
         let model = surrogate.kernel_oboe().expect("it was there a moment ago");
-        let (pipelines, errors): (Vec<usize>, Vec<f64>) =
-            seen.iter().map(|&(at, error)| (columns[at], error)).unzip();
-        let all = model.predict_dataset(&pipelines, &errors, KERNEL_RIDGE)?;
-        Ok(columns.iter().map(|&c| all[c]).collect())
+        let pipelines: Vec<usize> = seen.iter().map(|&j| at[j]).collect();
+        let all = model.predict_dataset(&pipelines, errors, ridge)?;
+        Ok(at.iter().map(|&c| all[c]).collect())
     };
-    Ok(Mapped { policy: mapped.policy.predicting(Box::new(predict)), ids: mapped.ids })
+    let policy = kernel_oboe(KernelSetup {
+        codes: z.view(),
+        regress: Box::new(regress),
+        secs: &setup.secs_of(&ids),
+        budget_secs: setup.budget_secs,
+        baseline: setup.baseline(&ids),
+    });
+    Some(policy.map(|policy| Mapped::new(policy, ids)).map_err(AutoMlError::from))
 }
 
-/// The leading directions of the codes, each as long as its singular value says.
-fn scaled_directions(pca: &Pca) -> Array2<f32> {
-    let s = &pca.singular_values;
-    Array2::from_shape_fn(pca.pipelines.dim(), |(i, j)| (s[i] * pca.pipelines[(i, j)]) as f32)
+impl Setup<'_> {
+    /// Predicted seconds of some pipelines.
+    fn secs_of(&self, ids: &[PipelineId]) -> Vec<Option<f64>> {
+        ids.iter().map(|id| Some(self.secs[id.index()])).collect()
+    }
+
+    /// The position of the best pipeline on average, which runs first, so that there is always an answer
+    /// (ALGORITHMS §12).
+    fn baseline(&self, ids: &[PipelineId]) -> Option<usize> {
+        let computation = self.space.place(self.surrogate.best_on_average());
+        ids.iter().position(|&id| self.space.place(id) == computation)
+    }
 }
 
-fn rank_of_energy(singular_values: &[f64]) -> usize {
-    let total: f64 = singular_values.iter().map(|s| s * s).sum();
-    let mut sum = 0.0;
-    let reaches = |s: &f64| {
-        sum += s * s;
-        sum >= ENERGY * total
-    };
-    1 + singular_values.iter().position(reaches).unwrap_or(0)
-}
-
-/// A policy over positions as one over pipelines.
-struct Mapped<P> {
-    policy: P,
+/// Columns of an embedding that are distinct computations on a table, and their pipelines.
+struct Columns {
+    at: Vec<usize>,
     ids: Vec<PipelineId>,
 }
 
-impl<P: Policy> Policy for Mapped<P> {
-    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
-        let step = self.policy.next(left_secs)?;
-        Ok(step.map(|step| Step {
-            members: step.members.iter().map(|&at| self.ids[at].index()).collect(),
-            ..step
-        }))
+impl Columns {
+    fn of_embedding(space: &Space, embedding: &Embedding) -> Self {
+        Self::of(space, embedding.pipelines.iter().map(|&j| space.search().id(j as usize)))
     }
 
-    fn finished(
-        &mut self,
-        step: &Step,
-        errors: &[(usize, f64)],
-        secs: &[(usize, f64)],
-    ) -> Result<(), SurrogateError> {
-        let position = |j: usize| self.ids.binary_search_by_key(&j, |id| id.index()).ok();
-        let at = |of: &[(usize, f64)]| -> Vec<(usize, f64)> {
-            of.iter().filter_map(|&(j, value)| Some((position(j)?, value))).collect()
-        };
-        let members = step.members.iter().filter_map(|&j| position(j)).collect();
-        let step = Step { members, ..step.clone() };
-        let (errors, secs) = (at(errors), at(secs));
-        self.policy.finished(&step, &errors, &secs)
+    /// One column for each computation, that of the pipeline that stands for it where it is among them.
+    fn of(space: &Space, ids: impl Iterator<Item = Option<PipelineId>>) -> Self {
+        let mut column_of: Vec<Option<(usize, PipelineId)>> = vec![None; space.len()];
+        for (column, id) in ids.enumerate() {
+            let Some((id, at)) = id.and_then(|id| Some((id, space.place(id)?))) else { continue };
+            if column_of[at].is_none() || space.id(at) == id {
+                column_of[at] = Some((column, id));
+            }
+        }
+        let (at, ids) = column_of.into_iter().flatten().unzip();
+        Self { at, ids }
+    }
+}
+
+/// A policy over positions as one over pipelines.
+struct Mapped {
+    policy: Box<dyn Policy>,
+    ids: Vec<PipelineId>,
+    /// Pipelines with their positions, in the order of pipelines.
+    positions: Vec<(usize, usize)>,
+}
+
+impl Mapped {
+    fn new(policy: impl Policy + 'static, ids: Vec<PipelineId>) -> Self {
+        let mut positions: Vec<(usize, usize)> =
+            ids.iter().enumerate().map(|(at, id)| (id.index(), at)).collect();
+        positions.sort_unstable();
+        Self { policy: Box::new(policy), ids, positions }
+    }
+
+    fn position(&self, pipeline: usize) -> Option<usize> {
+        let found = self.positions.binary_search_by_key(&pipeline, |p| p.0).ok()?;
+        Some(self.positions[found].1)
+    }
+
+    fn at_positions(&self, observations: &[Observation]) -> Vec<Observation> {
+        let place =
+            |o: &Observation| Some(Observation { pipeline: self.position(o.pipeline)?, ..*o });
+        observations.iter().filter_map(place).collect()
+    }
+}
+
+impl Policy for Mapped {
+    fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
+        Ok(match self.policy.next(left_secs)? {
+            Next::Run(step) => {
+                let members = step.members.iter().map(|&at| self.ids[at].index()).collect();
+                Next::Run(Step { members, ..step })
+            }
+            other => other,
+        })
+    }
+
+    fn observe(&mut self, step: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
+        let members = step.members.iter().filter_map(|&j| self.position(j)).collect();
+        let observations = self.at_positions(observations);
+        self.policy.observe(&Step { members, ..step.clone() }, &observations)
+    }
+
+    fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        let observations = self.at_positions(observations);
+        self.policy.observe_unasked(&observations)
     }
 
     fn ensembled(&mut self, error: f64) {

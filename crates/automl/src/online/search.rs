@@ -9,21 +9,24 @@ use std::time::{Duration, Instant};
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
-use pitchpipe_table::{Dataset, stratified_subsample};
+use pitchpipe_surrogate::policy::Policy;
+use pitchpipe_table::{Dataset, Labels, stratified_subsample};
 
+use super::budget::Budget;
 use super::clock::{Clock, WallClock};
-use super::combine::{Combiner, free_elsewhere};
-use super::drive::{Drive, Settings};
+use super::combine::Combiner;
+use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Engine;
 use super::event::{Happened, Listener};
-use super::levels::{Level, levels};
+use super::levels::{Earlier, Level, levels};
 use super::library::{Judging, Rule};
-use super::memory::AddressSpace;
-use super::policies::{Setup, make};
+use super::memory::{AddressSpace, MemoryWatch};
+use super::pacing::Pacing;
+use super::policies::{Made, Setup, make};
 use super::space::Space;
-use super::{AutoMl, AutoMlError, Candidate, Event, Method, Report, StopReason, confirm, memory};
+use super::{AutoMl, AutoMlError, Event, Method, Report, StopReason, confirm, memory};
 use crate::ensemble::Combination;
-use crate::model::{BaseLearner, Model, kinds_of};
+use crate::model::Model;
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
 
 /// Ensembles are chosen by no more rows than this.
@@ -42,19 +45,46 @@ const SMALL_SAMPLE: usize = 2_000;
 /// Below this many rows there are more folds than three.
 const FEW_ROWS: usize = 500;
 
-/// Seeds of other folds lie so far apart.
+/// Stride between the seeds of successive fold draws.
 const OTHER_FOLDS: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The rows of a level, and those that learners are judged on.
+struct Sample<'a> {
+    rows: Cow<'a, Dataset>,
+    judging: Judging<'a>,
+}
+
+impl Sample<'_> {
+    /// The labels of the rows that learners are judged on.
+    fn truth(&self) -> Labels {
+        match &self.judging {
+            Judging::Rows { dataset, .. } => dataset.labels().clone(),
+            Judging::OutOfFold { rows: None } => self.rows.labels().clone(),
+            Judging::OutOfFold { rows: Some(rows) } => self.rows.labels().select(rows),
+        }
+    }
+}
+
+/// How a search ended.
+pub(super) struct Ended {
+    pub(super) stop: StopReason,
+    /// The rows that the ensemble was made on.
+    pub(super) n_rows: usize,
+    /// How often the best were validated again.
+    pub(super) n_confirmed: usize,
+}
 
 /// One search.
 pub(super) struct Fit<'a> {
-    automl: &'a AutoMl,
-    dataset: &'a Dataset,
-    clock: WallClock,
+    pub(super) automl: &'a AutoMl,
+    pub(super) dataset: &'a Dataset,
+    pub(super) clock: WallClock,
     surrogate: Arc<Surrogate>,
+    pub(super) pacing: Pacing,
     memory_limit: u64,
-    /// What of it was free when the search began.
-    free_memory: f64,
-    n_folds: usize,
+    /// What of it there was to plan with when the search began.
+    free_bytes: u64,
+    pub(super) n_folds: usize,
     /// Raised by the caller, or for one who has heard enough.
     cancel: Arc<AtomicBool>,
 }
@@ -65,6 +95,10 @@ impl<'a> Fit<'a> {
         dataset: &'a Dataset,
         start: Instant,
     ) -> Result<Self, AutoMlError> {
+        let pacing = match automl.repeatable {
+            true => Pacing::Repeatable,
+            false => Pacing::Timed { threads: automl.threads },
+        };
         let memory_limit = memory_limit(automl)?;
         // The paper's systems, and what is to be compared with their vote, have its three folds.
         let is_few = dataset.n_rows() < FEW_ROWS && combination_of(automl) == Combination::Average;
@@ -73,8 +107,9 @@ impl<'a> Fit<'a> {
             dataset,
             clock: WallClock::started_at(start),
             surrogate: automl.surrogate.clone().unwrap_or_else(Surrogate::embedded),
+            pacing,
             memory_limit,
-            free_memory: free_memory(memory_limit, automl.max_evaluations.is_some()),
+            free_bytes: pacing.free_bytes(memory_limit, memory::resident()),
             // No more folds than rows.
             n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }).min(dataset.n_rows()),
             cancel: automl.cancel.clone().unwrap_or_default(),
@@ -86,76 +121,115 @@ impl<'a> Fit<'a> {
         self,
         hear: &mut (dyn FnMut(Event) -> ControlFlow<()> + Send),
     ) -> Result<Model, AutoMlError> {
-        let AutoMl { method, budget, .. } = *self.automl;
         let listener = &mut Listener::new(&self.clock, hear, Arc::clone(&self.cancel));
-        let n_rows = self.dataset.n_rows();
         listener.tell(self.begun());
         let levels = self.levels();
-        let is_repeatable = self.automl.max_evaluations.is_some();
-        let mut secs = self.secs(levels[0].n_rows);
-        let (mut policy, kind) = make(Setup {
-            method,
+        let (mut policy, kind) = self.policy(&levels)?;
+        let mut drive = self.drive(kind);
+        let ended = self.search(&levels, &mut *policy, &mut drive, listener)?;
+        listener.tell(Happened::Assembling);
+        let model = self.model(drive, &ended)?;
+        let Report { stop_reason, n_evaluated, n_failed, n_out_of_time, .. } = model.report;
+        listener.tell(Happened::Done { stop_reason, n_evaluated, n_failed, n_out_of_time });
+        Ok(model)
+    }
+
+    fn policy(&self, levels: &[Level]) -> Result<Made, AutoMlError> {
+        let (first, last) = (levels[0], levels[levels.len() - 1]);
+        make(&Setup {
+            method: self.automl.method,
             surrogate: &self.surrogate,
             space: Space::of(self.space(), self.dataset),
-            secs: &secs,
-            n_rows: levels[0].n_rows,
-            step_bytes: (STEP_SHARE * self.free_memory) as u64,
-            budget_secs: budget.saturating_sub(self.clock.elapsed()).as_secs_f64(),
+            secs: &self.secs(first.n_rows),
+            n_rows: first.n_rows,
+            most_rows: last.n_rows,
+            step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
+            budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
             seed: self.automl.seed,
-            is_repeatable,
-            is_side_by_side: self.automl.threads > 1 && !is_repeatable,
-        })?;
-        let mut drive = Drive::new(self.settings(kind), &self.clock, self.combiner(None));
-        let mut earlier: Option<(Combiner, usize)> = None;
-        let mut stop = StopReason::TimeBudget;
-        let mut n_used = n_rows;
-        let mut n_confirmed = 0;
+            corrects_times: !self.pacing.is_repeatable(),
+        })
+    }
+
+    /// How much of the budget had passed when the search began; nothing where the clock may not decide.
+    fn begun_after(&self) -> Duration {
+        if self.pacing.is_repeatable() { Duration::ZERO } else { self.clock.elapsed() }
+    }
+
+    fn drive(&self, kind: ErrorKind) -> Drive<'_> {
+        let AutoMl { budget, threads, max_evaluations, .. } = *self.automl;
+        let settings = Settings {
+            space: Arc::clone(self.space()),
+            feeds_native: kind == ErrorKind::Native,
+            max_evaluations,
+            cancel: Arc::clone(&self.cancel),
+        };
+        let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
+        let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
+        let memory = MemoryWatch::new(self.memory_limit, !self.pacing.is_repeatable());
+        Drive::new(settings, budget, memory, self.combiner(None))
+    }
+
+    /// Goes through the levels.
+    fn search(
+        &self,
+        levels: &[Level],
+        policy: &mut dyn Policy,
+        drive: &mut Drive<'_>,
+        listener: &mut Listener<'_>,
+    ) -> Result<Ended, AutoMlError> {
+        let mut earlier = Earlier::default();
+        let of = self.dataset.n_rows();
+        let mut ended = Ended { stop: StopReason::TimeBudget, n_rows: of, n_confirmed: 0 };
         for (i, level) in levels.iter().enumerate() {
-            let (sample, judging) = self.sample(level);
-            listener.tell(Happened::Level { n_rows: sample.n_rows(), of: n_rows });
+            let sample = self.sample(level);
+            let n_rows = sample.rows.n_rows();
+            listener.tell(Happened::Level { n_rows, of });
+            let secs = self.secs(n_rows);
+            policy.resized(n_rows, &secs);
+            let before = drive.begin_level(n_rows, secs, self.combiner(Some(&sample)));
             if i > 0 {
-                secs = self.secs(level.n_rows);
-                policy.resized(level.n_rows, &secs);
+                earlier.keep(before, ended.n_rows);
             }
-            let combiner = self.combiner(Some((&sample, &judging)));
-            let before = drive.begin_level(secs.clone(), combiner);
-            if before.error().is_some() {
-                earlier = Some((before, n_used));
+            ended.n_rows = n_rows;
+            let is_last = i + 1 == levels.len();
+            drive.confirmation.is_on = is_last && n_rows <= confirm::MOST_ROWS && self.confirms();
+            let stop = self.search_level(&sample, level.until, policy, drive, listener)?;
+            let is_cut = matches!(stop, Some(StopReason::Cancelled | StopReason::TimeBudget));
+            if drive.confirmation.is_on && !is_cut {
+                ended.n_confirmed = self.confirm(drive, &sample, listener)?;
             }
-            n_used = sample.n_rows();
-            let is_small = sample.n_rows() <= confirm::MOST_ROWS;
-            drive.settings.confirms = i + 1 == levels.len() && is_small && self.confirms();
-            let mut engine = Engine::new(self.space(), &sample, self.validation());
-            let ended = drive.run(&mut *policy, &mut engine, &judging, level.until, listener)?;
-            drive.ensemble(listener);
-            let is_cut = matches!(ended, Some(StopReason::Cancelled | StopReason::TimeBudget));
-            if drive.settings.confirms && !is_cut {
-                n_confirmed = self.confirm(&mut drive, &sample, &judging, listener)?;
-            }
-            if let Some(ended) = ended
-                && (ended != StopReason::NothingLeft || i + 1 == levels.len())
-            {
-                stop = ended;
+            if let Some(stop) = stop.filter(|&stop| is_last || stop != StopReason::NothingLeft) {
+                ended.stop = stop;
                 break;
             }
         }
-        listener.tell(Happened::Assembling);
-        if let Some((before, n_before)) = earlier {
-            if n_confirmed == 0 && is_better(&before, &drive.combiner) {
-                free_elsewhere(std::mem::replace(&mut drive.combiner, before));
-                n_used = n_before;
-            } else {
-                free_elsewhere(before);
-            }
-        }
+        let may_win = ended.n_confirmed == 0;
+        ended.n_rows = earlier.challenge(&mut drive.combiner, ended.n_rows, may_win);
         if self.cancel.load(Ordering::Relaxed) {
-            stop = StopReason::Cancelled;
+            ended.stop = StopReason::Cancelled;
         }
-        let mut model = self.model(drive, stop, n_used)?;
-        model.report.notes.extend((n_confirmed > 0).then(|| confirmed_note(n_confirmed)));
-        let Report { n_evaluated, n_failed, n_out_of_time, .. } = model.report;
-        listener.tell(Happened::Done { stop_reason: stop, n_evaluated, n_failed, n_out_of_time });
-        Ok(model)
+        Ok(ended)
+    }
+
+    /// Searches on one sample; gives why the search is over, if it is.
+    fn search_level(
+        &self,
+        sample: &Sample<'_>,
+        until: Duration,
+        policy: &mut dyn Policy,
+        drive: &mut Drive<'_>,
+        listener: &mut Listener<'_>,
+    ) -> Result<Option<StopReason>, AutoMlError> {
+        let mut engine = Engine::new(self.space(), &sample.rows, self.validation());
+        let mut bench = Bench { evaluator: &mut engine, judging: &sample.judging };
+        let stop = drive.run(policy, &mut bench, until, listener)?;
+        drive.ensemble(listener);
+        Ok(stop)
+    }
+
+    /// The pipelines there are to choose from.
+    fn space(&self) -> &Arc<SearchSpace> {
+        self.surrogate.space()
     }
 
     fn begun(&self) -> Happened {
@@ -180,8 +254,7 @@ impl<'a> Fit<'a> {
     fn confirm(
         &self,
         drive: &mut Drive<'_>,
-        sample: &Dataset,
-        judging: &Judging<'_>,
+        sample: &Sample<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<usize, AutoMlError> {
         let n_rounds = drive.n_rounds();
@@ -189,30 +262,19 @@ impl<'a> Fit<'a> {
             let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
             let keep_models = drive.keeps_models(round);
             let validation = Validation { seed, keep_models, ..self.validation() };
-            let mut engine = Engine::new(self.space(), sample, validation);
-            if !drive.confirm(&mut engine, round, keep_models, judging, listener)? {
+            let mut engine = Engine::new(self.space(), &sample.rows, validation);
+            let mut bench = Bench { evaluator: &mut engine, judging: &sample.judging };
+            if !drive.confirm(&mut bench, round, keep_models, listener)? {
                 return Ok(round - 1);
             }
         }
         Ok(n_rounds)
     }
 
-    /// The rows to search with, and when. A repeatable run uses one sample, as the clock may not decide.
+    /// The rows to search with, and when; the same for all methods.
     fn levels(&self) -> Vec<Level> {
         let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
-        let typical = self.typical_secs();
-        let is_repeatable = self.automl.max_evaluations.is_some();
-        let begun = if is_repeatable { Duration::ZERO } else { self.clock.elapsed() };
-        let all = levels(n_rows, begun, budget, typical);
-        if is_repeatable || self.automl.method != Method::Auto {
-            return vec![Level { until: budget, ..all[0] }];
-        }
-        all
-    }
-
-    /// The pipelines there are to choose from.
-    fn space(&self) -> &Arc<SearchSpace> {
-        self.surrogate.space()
+        levels(n_rows, self.begun_after(), budget, self.typical_secs())
     }
 
     /// What a forest on plain columns takes on so many rows: neither the fastest nor the slowest of what is
@@ -239,23 +301,8 @@ impl<'a> Fit<'a> {
         secs
     }
 
-    fn combination(&self) -> Combination {
+    pub(super) fn combination(&self) -> Combination {
         combination_of(self.automl)
-    }
-
-    fn settings(&self, kind: ErrorKind) -> Settings {
-        let AutoMl { budget, threads, max_evaluations, .. } = *self.automl;
-        Settings {
-            space: Arc::clone(self.space()),
-            budget,
-            feeds_native: kind == ErrorKind::Native,
-            max_evaluations,
-            cancel: Arc::clone(&self.cancel),
-            side_by_side: if max_evaluations.is_some() { 1 } else { threads.max(1) },
-            wall_per_cpu: 1.0 / threads.clamp(1, self.n_folds) as f64,
-            memory_limit: self.memory_limit,
-            confirms: false,
-        }
     }
 
     fn validation(&self) -> Validation {
@@ -272,117 +319,37 @@ impl<'a> Fit<'a> {
     }
 
     /// The rows of a level, and those that learners are judged on.
-    fn sample(&self, level: &Level) -> (Cow<'a, Dataset>, Judging<'a>) {
+    fn sample(&self, level: &Level) -> Sample<'a> {
         let seed = self.automl.seed;
-        let sample = if level.n_rows < self.dataset.n_rows() {
+        let rows = if level.n_rows < self.dataset.n_rows() {
             let rows = stratified_subsample(self.dataset.labels(), level.n_rows, seed);
             Cow::Owned(self.dataset.select(&rows))
         } else {
             Cow::Borrowed(self.dataset)
         };
-        if let Some(dataset) = &self.automl.validation {
-            let deadline = self.clock.instant(self.automl.budget);
-            let ctx = FitContext::unhurried().with_deadline(deadline);
-            return (sample, Judging::Rows { dataset, ctx });
-        }
-        let is_many = sample.n_rows() > MOST_JUDGED;
-        let rows = is_many.then(|| stratified_subsample(sample.labels(), MOST_JUDGED, seed));
-        (sample, Judging::OutOfFold { rows })
+        let judging = match &self.automl.validation {
+            Some(dataset) => {
+                let deadline = self.clock.instant(self.automl.budget);
+                let ctx = FitContext::unhurried().with_deadline(deadline);
+                Judging::Rows { dataset, ctx }
+            }
+            None => {
+                let is_many = rows.n_rows() > MOST_JUDGED;
+                let judged = || stratified_subsample(rows.labels(), MOST_JUDGED, seed);
+                Judging::OutOfFold { rows: is_many.then(judged) }
+            }
+        };
+        Sample { rows, judging }
     }
 
-    fn combiner(&self, on: Option<(&Dataset, &Judging<'_>)>) -> Combiner {
-        let truth = match on {
-            None => self.dataset.labels().select(&[]),
-            Some((_, Judging::Rows { dataset, .. })) => dataset.labels().clone(),
-            Some((sample, Judging::OutOfFold { rows: None })) => sample.labels().clone(),
-            Some((sample, Judging::OutOfFold { rows: Some(rows) })) => sample.labels().select(rows),
-        };
+    fn combiner(&self, on: Option<&Sample<'_>>) -> Combiner {
+        let truth = on.map_or_else(|| self.dataset.labels().select(&[]), Sample::truth);
         let AutoMl { metric, seed, model_size_limit, .. } = *self.automl;
         let combination = self.combination();
         let (priors, decision) = (self.dataset.labels().priors(), combination.decision(metric));
         let rule = Rule { truth, priors, metric, decision };
-        let memory = (LIBRARY_SHARE * self.free_memory) as u64;
+        let memory = (LIBRARY_SHARE * self.free_bytes as f64) as u64;
         Combiner::new(rule, combination, seed, memory, model_size_limit)
-    }
-
-    fn model(
-        &self,
-        drive: Drive<'_>,
-        stop: StopReason,
-        n_used: usize,
-    ) -> Result<Model, AutoMlError> {
-        let counts = drive.counts.clone();
-        let Some(scores) = drive.combiner.scores.clone() else {
-            return Err(match (stop, counts.first_failure) {
-                (StopReason::Cancelled, _) => AutoMlError::Cancelled,
-                (_, Some(first)) if counts.n_out_of_time == 0 => {
-                    AutoMlError::AllFailed { n_failed: counts.n_failed, first }
-                }
-                _ => AutoMlError::OutOfTime {
-                    budget: self.automl.budget,
-                    n_started: counts.n_started,
-                },
-            });
-        };
-        let combination = self.combination();
-        let weights = drive.combiner.selection.weights.clone();
-        let weight_of = |key: usize| weights.iter().find(|w| w.0 == key).map_or(0.0, |w| w.1);
-        let leaderboard: Vec<Candidate> = drive
-            .combiner
-            .library
-            .learners()
-            .iter()
-            .map(|l| l.candidate(weight_of(l.key())))
-            .collect();
-        let time_spent = drive.time_spent;
-        let out_of_fold = drive.combiner.predicted();
-        let learners: Vec<BaseLearner> = drive
-            .combiner
-            .into_base_learners()
-            .into_iter()
-            .map(|(learner, weight)| BaseLearner {
-                pipeline: learner.pipeline,
-                weight,
-                models: learner.models,
-            })
-            .collect();
-        let AutoMl { method, metric, seed, budget, .. } = *self.automl;
-        let labels = self.dataset.labels();
-        let report = Report {
-            method,
-            metric,
-            seed,
-            budget_secs: budget.as_secs_f64(),
-            elapsed_secs: self.clock.elapsed().as_secs_f64(),
-            n_rows: self.dataset.n_rows(),
-            n_features: self.dataset.columns().len(),
-            n_classes: labels.n_classes(),
-            n_rows_used: n_used,
-            n_folds: self.n_folds,
-            n_evaluated: counts.n_evaluated,
-            n_failed: counts.n_failed,
-            n_out_of_time: counts.n_out_of_time,
-            scores,
-            standard_errors: None,
-            baselines: Vec::new(),
-            leaderboard,
-            time_spent,
-            stop_reason: stop,
-            notes: Vec::new(),
-        };
-        let mut model = Model {
-            schema: self.dataset.schema().map(|s| (**s).clone()),
-            columns: kinds_of(self.dataset.frame()),
-            n_classes: labels.n_classes(),
-            priors: labels.priors(),
-            decision: combination.decision(metric),
-            combination,
-            learners,
-            report,
-            out_of_fold: Some(out_of_fold),
-        };
-        model.shrink_to(self.automl.model_size_limit)?;
-        Ok(model)
     }
 }
 
@@ -390,23 +357,6 @@ impl<'a> Fit<'a> {
 fn combination_of(automl: &AutoMl) -> Combination {
     let usual = if automl.method.is_of_paper() { Combination::Vote } else { Combination::Average };
     automl.ensemble.unwrap_or(usual)
-}
-
-fn confirmed_note(n_times: usize) -> String {
-    let times = match n_times {
-        1 => "once".to_owned(),
-        2 => "twice".to_owned(),
-        n => format!("{n} times"),
-    };
-    format!("scores are of validating the best pipelines again, {times}, on other folds")
-}
-
-/// Whether the ensemble of an earlier level is to be preferred.
-fn is_better(before: &Combiner, now: &Combiner) -> bool {
-    match (before.error(), now.error()) {
-        (Some(before), Some(now)) => before < now,
-        (before, _) => before.is_some(),
-    }
 }
 
 /// The bytes that the process may have in memory: what the caller says, within what the shell allows.
@@ -422,10 +372,4 @@ fn memory_limit(automl: &AutoMl) -> Result<u64, AutoMlError> {
         return Err(AutoMlError::TooLittleAddressSpace { limit: space.limit, needed, n_threads });
     }
     Ok(limit.min(space.ceiling))
-}
-
-/// What a search may take beyond what the process already has; in a repeatable run all of its limit, as the process may not decide.
-fn free_memory(limit: u64, is_repeatable: bool) -> f64 {
-    let resident = if is_repeatable { None } else { memory::resident() };
-    resident.map_or(limit as f64, |bytes| limit.saturating_sub(bytes) as f64)
 }

@@ -110,11 +110,6 @@ impl Space {
         self.estimator(at).kind()
     }
 
-    /// The preparation of a computation.
-    pub(crate) fn preparation_index(&self, at: usize) -> usize {
-        self.search.preparation_index(self.id(at))
-    }
-
     /// How many distinct computations there are.
     pub(crate) fn len(&self) -> usize {
         self.members.len()
@@ -128,11 +123,6 @@ impl Space {
     /// The computation that a pipeline is.
     pub(crate) fn place(&self, id: PipelineId) -> Option<usize> {
         self.place[id.index()].map(|at| at as usize)
-    }
-
-    /// Values of all pipelines as values of computations.
-    pub(crate) fn narrow(&self, values: &[f64]) -> Vec<f64> {
-        self.members.iter().map(|members| values[members[0].index()]).collect()
     }
 
     /// The prior over computations: means and factors are averaged over the pipelines that are the same,

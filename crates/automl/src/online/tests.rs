@@ -10,20 +10,25 @@ use pitchpipe_learn::{
     SearchSpace,
 };
 use pitchpipe_surrogate::SurrogateError;
-use pitchpipe_surrogate::simulate::{PaperLoop, Policy, Rounds, Step};
+use pitchpipe_surrogate::policy::{Next, Observation, PaperLoop, Policy, Rounds, Step};
 use pitchpipe_table::{Labels, Metric, balanced_error_rate};
 
 use super::StopReason;
+use super::budget::Budget;
 use super::clock::Clock;
 use super::combine::Combiner;
-use super::drive::{Drive, Settings};
+use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Evaluator;
 use super::event::Listener;
 use super::library::{Judging, Rule};
+use super::memory::MemoryWatch;
+use super::pacing::Pacing;
 use crate::ensemble::Combination;
 
 const N_ROWS: usize = 60;
 const N_PIPELINES: usize = 120;
+const TIMED: Pacing = Pacing::Timed { threads: 1 };
+const ALL_ROWS: Judging<'static> = Judging::OutOfFold { rows: None };
 
 /// A clock that moves when pipelines run, and at no other time.
 #[derive(Default)]
@@ -113,18 +118,26 @@ fn truth() -> Labels {
     Labels::from_codes((0..N_ROWS as u32).map(|i| i % 2), 2)
 }
 
-fn settings(budget_secs: f64) -> Settings {
+fn settings() -> Settings {
     Settings {
         space: SearchSpace::paper(),
-        budget: Duration::from_secs_f64(budget_secs),
         feeds_native: true,
         max_evaluations: None,
         cancel: Arc::default(),
-        side_by_side: 1,
-        wall_per_cpu: 1.0,
-        memory_limit: u64::MAX,
-        confirms: false,
     }
+}
+
+/// A loop on a scripted clock.
+fn drive(
+    clock: &ScriptedClock,
+    settings: Settings,
+    combination: Combination,
+    budget_secs: f64,
+    pacing: Pacing,
+) -> Drive<'_> {
+    let budget = Budget::new(clock, Duration::from_secs_f64(budget_secs), pacing, 1.0);
+    let memory = MemoryWatch::new(u64::MAX, false);
+    Drive::new(settings, budget, memory, combiner(combination))
 }
 
 fn combiner(combination: Combination) -> Combiner {
@@ -151,7 +164,7 @@ struct Watched {
 }
 
 impl Policy for Watched {
-    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
+    fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
         let step = self.policy.next(left_secs);
         let target = self.policy.target_secs();
         if self.rounds.last().is_none_or(|round| round.0 != target) {
@@ -160,13 +173,16 @@ impl Policy for Watched {
         step
     }
 
-    fn finished(
-        &mut self,
-        step: &Step,
-        errors: &[(usize, f64)],
-        secs: &[(usize, f64)],
-    ) -> Result<(), SurrogateError> {
-        self.policy.finished(step, errors, secs)
+    fn observe(&mut self, step: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.policy.observe(step, observations)
+    }
+
+    fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.policy.observe_unasked(observations)
+    }
+
+    fn resized(&mut self, n_rows: usize, secs: &[f64]) {
+        self.policy.resized(n_rows, secs);
     }
 
     fn ensembled(&mut self, error: f64) {
@@ -193,17 +209,20 @@ fn paper(
     let mut policy = Watched { policy, told: f64::INFINITY, rounds: Vec::new() };
     let mut script = Script { clock: Arc::clone(&clock), n_wrong, secs, ran: Vec::new() };
     let vote = Combination::Vote;
-    let mut drive = Drive::new(settings(budget_secs), &*clock, combiner(vote));
-    drive.begin_level((0..N_PIPELINES).map(secs).collect(), combiner(vote));
-    let judging = Judging::OutOfFold { rows: None };
+    let mut drive = drive(&clock, settings(), vote, budget_secs, TIMED);
+    drive.begin_level(N_ROWS, (0..N_PIPELINES).map(secs).collect(), combiner(vote));
     let until = Duration::from_secs_f64(budget_secs);
     let stop = drive
-        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .run(&mut policy, &mut bench(&mut script), until, &mut Listener::deaf(&*clock))
         .expect("a search")
         .expect("one level");
     drive.ensemble(&mut Listener::deaf(&*clock));
     let members = drive.combiner.selection.weights.iter().map(|w| w.0).collect();
     (policy, script.ran, members, clock.elapsed(), stop)
+}
+
+fn bench(script: &mut Script) -> Bench<'_> {
+    Bench { evaluator: script, judging: &ALL_ROWS }
 }
 
 fn hashed(j: usize) -> usize {
@@ -272,53 +291,69 @@ fn five_vote_and_nothing_runs_past_the_budget() {
     assert_eq!(members, best[..5]);
 }
 
-/// Hands out fixed steps.
-struct Fixed(Vec<usize>);
+/// Hands out fixed steps, and keeps what it was told.
+#[derive(Default)]
+struct Fixed {
+    order: Vec<usize>,
+    unasked: Vec<Observation>,
+}
+
+impl Fixed {
+    fn new(order: impl IntoIterator<Item = usize>) -> Self {
+        Self { order: order.into_iter().collect(), ..Self::default() }
+    }
+}
 
 impl Policy for Fixed {
-    fn next(&mut self, _: f64) -> Result<Option<Step>, SurrogateError> {
-        Ok((!self.0.is_empty()).then(|| Step::single(self.0.remove(0))))
+    fn next(&mut self, _: f64) -> Result<Next, SurrogateError> {
+        if self.order.is_empty() {
+            return Ok(Next::Done);
+        }
+        Ok(Next::Run(Step::single(self.order.remove(0), 1.0)))
     }
 
-    fn finished(
-        &mut self,
-        _: &Step,
-        _: &[(usize, f64)],
-        _: &[(usize, f64)],
-    ) -> Result<(), SurrogateError> {
+    fn observe(&mut self, _: &Step, _: &[Observation]) -> Result<(), SurrogateError> {
         Ok(())
     }
+
+    fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.unasked.extend(observations);
+        Ok(())
+    }
+
+    fn resized(&mut self, _: usize, _: &[f64]) {}
 }
 
 #[test]
 fn the_best_are_run_again_when_there_are_more_rows() {
     let clock = Arc::new(ScriptedClock::default());
     let average = Combination::Average;
-    let mut drive = Drive::new(settings(100.0), &*clock, combiner(average));
+    let mut drive = drive(&clock, settings(), average, 100.0, TIMED);
     let mut script = Script {
         clock: Arc::clone(&clock),
         n_wrong: |j| 5 + j % 20,
         secs: |_| 1.0,
         ran: Vec::new(),
     };
-    let mut policy = Fixed((0..30).map(|i| i * 5).collect());
-    let judging = Judging::OutOfFold { rows: None };
-    drive.begin_level(vec![1.0; 23_424], combiner(average));
+    let mut policy = Fixed::new((0..30).map(|i| i * 5));
+    drive.begin_level(N_ROWS, vec![1.0; 23_424], combiner(average));
     let until = Duration::from_secs_f64(9.5);
     let ended = drive
-        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .run(&mut policy, &mut bench(&mut script), until, &mut Listener::deaf(&*clock))
         .expect("a level");
     assert_eq!(ended, None, "the level is over, the search is not");
     let first: Vec<usize> = script.ran.clone();
-    let before = drive.begin_level(vec![2.0; 23_424], combiner(average));
+    let before = drive.begin_level(N_ROWS, vec![2.0; 23_424], combiner(average));
     let best = before.library.learners()[0].id.index();
     let until = Duration::from_secs_f64(100.0);
     drive
-        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .run(&mut policy, &mut bench(&mut script), until, &mut Listener::deaf(&*clock))
         .expect("a level");
     assert_eq!(script.ran[first.len()], best);
     let again = script.ran[first.len()..].iter().filter(|j| first.contains(j)).count();
     assert_eq!(again, 6);
+    let told: Vec<usize> = policy.unasked.iter().map(|o| o.pipeline).collect();
+    assert_eq!(told, script.ran[first.len()..first.len() + 6], "the policy is told of them");
 }
 
 #[test]
@@ -338,13 +373,12 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
             ran: Vec::new(),
         };
         let vote = Combination::Vote;
-        let settings = Settings { max_evaluations: Some(40), ..settings(60.0) };
-        let mut drive = Drive::new(settings, &*clock, combiner(vote));
-        drive.begin_level(vec![0.5; N_PIPELINES], combiner(vote));
-        let judging = Judging::OutOfFold { rows: None };
+        let settings = Settings { max_evaluations: Some(40), ..settings() };
+        let mut drive = drive(&clock, settings, vote, 60.0, Pacing::Repeatable);
+        drive.begin_level(N_ROWS, vec![0.5; N_PIPELINES], combiner(vote));
         let until = Duration::from_secs(60);
         let stop = drive
-            .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+            .run(&mut policy, &mut bench(&mut script), until, &mut Listener::deaf(&*clock))
             .expect("a run");
         assert_eq!(stop, Some(StopReason::MaxEvaluations));
         script.ran
@@ -355,10 +389,10 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
 /// A search that stops in time for the best to be confirmed, on a clock that pipelines alone move.
 fn searched<'a>(clock: &'a Arc<ScriptedClock>, n_wrong: fn(usize) -> usize) -> (Drive<'a>, Script) {
     let average = Combination::Average;
-    let settings = Settings { confirms: true, ..settings(100.0) };
-    let mut drive = Drive::new(settings, &**clock, combiner(average));
+    let mut drive = drive(clock, settings(), average, 100.0, TIMED);
+    drive.confirmation.is_on = true;
     let script = Script { clock: Arc::clone(clock), n_wrong, secs: |_| 1.0, ran: Vec::new() };
-    drive.begin_level(vec![1.0; 23_424], combiner(average));
+    drive.begin_level(N_ROWS, vec![1.0; 23_424], combiner(average));
     (drive, script)
 }
 
@@ -366,12 +400,11 @@ fn searched<'a>(clock: &'a Arc<ScriptedClock>, n_wrong: fn(usize) -> usize) -> (
 fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
     let clock = Arc::new(ScriptedClock::default());
     let (mut drive, mut lucky) = searched(&clock, |j| if j == 51 { 0 } else { 5 + j % 20 });
-    let judging = Judging::OutOfFold { rows: None };
     lucky.secs = |_| 0.25;
-    let mut policy = Fixed((0..400).map(|i| i * 3).collect());
+    let mut policy = Fixed::new((0..400).map(|i| i * 3));
     let until = Duration::from_secs(100);
     let ended = drive
-        .run(&mut policy, &mut lucky, &judging, until, &mut Listener::deaf(&*clock))
+        .run(&mut policy, &mut bench(&mut lucky), until, &mut Listener::deaf(&*clock))
         .expect("a run");
     assert_eq!(ended, None, "there is time left, for confirming");
     assert!(clock.elapsed() >= Duration::from_secs(50), "{:?}", clock.elapsed());
@@ -382,7 +415,7 @@ fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
     sober.secs = |_| 0.25;
     assert!(
         drive
-            .confirm(&mut sober, 1, false, &judging, &mut Listener::deaf(&*clock))
+            .confirm(&mut bench(&mut sober), 1, false, &mut Listener::deaf(&*clock))
             .expect("a round")
     );
     let learners = drive.combiner.library.learners();
@@ -392,7 +425,7 @@ fn the_best_are_judged_by_folds_they_were_not_chosen_by() {
     assert!(n >= 24, "{n}");
     // Rounds go on as long as another one fits.
     while drive
-        .confirm(&mut sober, 1, false, &judging, &mut Listener::deaf(&*clock))
+        .confirm(&mut bench(&mut sober), 1, false, &mut Listener::deaf(&*clock))
         .expect("a round")
     {}
     assert!(clock.elapsed() <= Duration::from_secs(100), "{:?}", clock.elapsed());
@@ -403,17 +436,16 @@ fn too_few_are_not_confirmed() {
     let clock = Arc::new(ScriptedClock::default());
     let (mut drive, mut script) = searched(&clock, |j| 5 + j % 20);
     script.secs = |_| 5.0;
-    let judging = Judging::OutOfFold { rows: None };
-    let mut policy = Fixed((0..90).map(|i| i * 10).collect());
+    let mut policy = Fixed::new((0..90).map(|i| i * 10));
     let until = Duration::from_secs(100);
     drive
-        .run(&mut policy, &mut script, &judging, until, &mut Listener::deaf(&*clock))
+        .run(&mut policy, &mut bench(&mut script), until, &mut Listener::deaf(&*clock))
         .expect("a run");
     assert!(clock.elapsed() > Duration::from_secs(80), "the search goes on to the end");
     let before = script.ran.len();
     assert!(
         !drive
-            .confirm(&mut script, 1, false, &judging, &mut Listener::deaf(&*clock))
+            .confirm(&mut bench(&mut script), 1, false, &mut Listener::deaf(&*clock))
             .expect("no round")
     );
     assert_eq!(script.ran.len(), before);
@@ -424,13 +456,16 @@ fn a_library_has_eight_of_a_kind_whatever_order_they_came_in() {
     let clock = Arc::new(ScriptedClock::default());
     let kept = |order: Vec<usize>| {
         let (mut drive, mut script) = searched(&clock, |j| 5 + hashed(j) % 40);
-        drive.settings.confirms = false;
+        drive.confirmation.is_on = false;
         script.secs = |_| 1e-3;
-        let judging = Judging::OutOfFold { rows: None };
         let until = Duration::from_secs(1 << 30);
-        drive.settings.budget = until;
         drive
-            .run(&mut Fixed(order), &mut script, &judging, until, &mut Listener::deaf(&*clock))
+            .run(
+                &mut Fixed::new(order),
+                &mut bench(&mut script),
+                until,
+                &mut Listener::deaf(&*clock),
+            )
             .expect("a run");
         let learners = drive.combiner.library.learners();
         learners.iter().map(|l| l.id.index()).collect::<Vec<usize>>()
@@ -441,6 +476,6 @@ fn a_library_has_eight_of_a_kind_whatever_order_they_came_in() {
     let kind = |j: usize| SearchSpace::paper().kind((j as u32).into());
     for &j in &forwards {
         let n_alike = forwards.iter().filter(|&&other| kind(other) == kind(j)).count();
-        assert!(n_alike <= 8, "{n_alike} of {}", kind(j));
+        assert!(n_alike <= 8, "{n_alike} of {:?}", kind(j));
     }
 }

@@ -14,11 +14,10 @@ use pitchpipe_learn::PipelineId;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
+use pitchpipe_surrogate::policy::KERNEL_RIDGE;
 
 use super::{ErrorKind, Surrogate, TrainedDataset};
 
-/// Ridge of the regression on codes, as the online phase uses it.
-const KERNEL_RIDGE: f64 = 0.1;
 /// Standard deviation of a measured error, or of its root.
 const NOISE: f64 = 0.02;
 /// A new column starts from a level that is not known.

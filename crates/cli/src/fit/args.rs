@@ -24,7 +24,7 @@ Examples:
   pitchpipe fit penguins.csv --target species --time-budget 60s --out penguins.pp
   pitchpipe fit loans.parquet --target default --metric roc-auc --threads 4 --out loans.pp
   pitchpipe fit survey.csv --target answer --categorical region --exclude id --out survey.pp
-  pitchpipe fit penguins.csv --target species --max-evaluations 100 --seed 1 --out penguins.pp
+  pitchpipe fit penguins.csv --target species --repeatable --max-evaluations 100 --seed 1 --out penguins.pp
 
 Exit codes: 0 a model was written; 1 there is none, and the reason is said; 2 the command line was
 wrong; 3 Ctrl-C, SIGTERM or a lost terminal (SIGHUP) ended the search and the best model so far was
@@ -75,9 +75,14 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
 
-    /// End after so many pipelines: the same ones in every run that has the time for them
+    /// End after so many pipelines
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_evaluations: Option<u32>,
+
+    /// Make the run the same every time, on any number of threads, as long as the time suffices: pipelines are chosen by
+    /// predicted times instead of the clock
+    #[arg(long, requires = "max_evaluations")]
+    pub(crate) repeatable: bool,
 
     /// The seed of folds and of all random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]

@@ -49,6 +49,7 @@ pub(crate) fn run(
         .metric(args.metric)
         .threads(args.threads.map_or_else(cores, usize::from))
         .seed(args.seed)
+        .repeatable(args.repeatable)
         .started_at(started)
         .cancel(interrupt.flag());
     if let Some(combination) = args.ensemble {

@@ -21,7 +21,7 @@ fn folder() -> &'static Path {
 }
 
 fn fit(folder: &Path, table: &str, target: &str, args: &[&str]) -> String {
-    let fixed = ["--time-budget", "300s", "--max-evaluations", "8", "--threads", "1"];
+    let fixed = ["--time-budget", "300s", "--repeatable", "--max-evaluations", "8"];
     let all = [&["fit", table, "--target", target], &fixed[..], args].concat();
     succeed(folder, &all)
 }
@@ -259,6 +259,7 @@ fn the_same_evaluations_give_the_same_model_on_any_number_of_threads() {
                 "300s",
                 "--out",
                 "m.pp",
+                "--repeatable",
                 "--max-evaluations",
                 "12",
                 "--seed",

@@ -94,35 +94,57 @@ impl Posterior {
             return Err(SurrogateError::NotFinite { what: "observed values", at, value });
         }
         let scaled: Vec<f64> = values.iter().map(|&v| self.prior.scale.of(v)).collect();
-        self.take_in(pipelines, &scaled)
+        self.take_in(pipelines, &scaled, &self.noise_of(pipelines)?)
+    }
+
+    /// The same of values that are on the prior's scale already, each with a noise variance of its own: what was
+    /// seen on a smaller sample says less.
+    pub(crate) fn observe_scaled(
+        &mut self,
+        pipelines: &[usize],
+        scaled: &[f64],
+        noise: &[f64],
+    ) -> Result<(), SurrogateError> {
+        self.noise_of(pipelines)?;
+        self.take_in(pipelines, scaled, noise)
     }
 
     /// Takes in observations to come, at their means: the variance shrinks, the mean stays. This is how
     /// the pipelines other workers are busy with are counted in.
     pub fn expect(&mut self, pipelines: &[usize]) -> Result<(), SurrogateError> {
-        self.check(pipelines)?;
+        let noise = self.noise_of(pipelines)?;
         let scaled: Vec<f64> = pipelines.iter().map(|&j| self.mean[j]).collect();
-        self.take_in(pipelines, &scaled)
+        self.take_in(pipelines, &scaled, &noise)
     }
 
-    fn take_in(&mut self, pipelines: &[usize], scaled: &[f64]) -> Result<(), SurrogateError> {
-        self.check(pipelines)?;
-        for (block, values) in pipelines.chunks(BLOCK).zip(scaled.chunks(BLOCK)) {
-            self.take_in_block(block, values)?;
+    fn take_in(
+        &mut self,
+        pipelines: &[usize],
+        scaled: &[f64],
+        noise: &[f64],
+    ) -> Result<(), SurrogateError> {
+        let blocks = pipelines.chunks(BLOCK).zip(scaled.chunks(BLOCK)).zip(noise.chunks(BLOCK));
+        for ((block, values), noise) in blocks {
+            self.take_in_block(block, values, noise)?;
         }
         self.n_observed += pipelines.len();
         Ok(())
     }
 
-    fn check(&self, pipelines: &[usize]) -> Result<(), SurrogateError> {
+    /// The prior's noise variances of pipelines, each of which must be there.
+    fn noise_of(&self, pipelines: &[usize]) -> Result<Vec<f64>, SurrogateError> {
         let size = self.mean.len();
-        match pipelines.iter().find(|&&j| j >= size) {
-            Some(&index) => Err(SurrogateError::OutOfRange { what: "pipeline", index, size }),
-            None => Ok(()),
-        }
+        let out = |index| SurrogateError::OutOfRange { what: "pipeline", index, size };
+        let noise = |&j: &usize| self.prior.noise.get(j).copied().ok_or_else(|| out(j));
+        pipelines.iter().map(noise).collect()
     }
 
-    fn take_in_block(&mut self, block: &[usize], values: &[f64]) -> Result<(), SurrogateError> {
+    fn take_in_block(
+        &mut self,
+        block: &[usize],
+        values: &[f64],
+        noise: &[f64],
+    ) -> Result<(), SurrogateError> {
         let columns: Vec<Vec<f64>> = block.iter().map(|&j| self.prior.factor.column(j)).collect();
         let mut directions: Vec<Vec<f64>> =
             columns.iter().map(|b| self.covariance.times(b)).collect();
@@ -133,7 +155,7 @@ impl Posterior {
                 spread.set(i, j, c);
                 spread.set(j, i, c);
             }
-            spread.set(i, i, spread.at(i, i) + self.prior.noise[block[i]]);
+            spread.set(i, i, spread.at(i, i) + noise[i]);
         }
         let factor = spread
             .cholesky()

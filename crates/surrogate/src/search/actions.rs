@@ -19,8 +19,6 @@ pub struct Actions {
     members: Vec<usize>,
     starts: Vec<usize>,
     cost_factors: Vec<f64>,
-    /// Whether two actions may reveal one pipeline.
-    overlapping: bool,
 }
 
 impl Actions {
@@ -31,7 +29,6 @@ impl Actions {
             members: (0..n_pipelines).collect(),
             starts: (0..=n_pipelines).collect(),
             cost_factors: vec![1.0; n_pipelines],
-            overlapping: false,
         }
     }
 
@@ -40,13 +37,8 @@ impl Actions {
         n_pipelines: usize,
         actions: impl IntoIterator<Item = Action>,
     ) -> Result<Self, SurrogateError> {
-        let mut all = Self {
-            n_pipelines,
-            members: Vec::new(),
-            starts: vec![0],
-            cost_factors: Vec::new(),
-            overlapping: false,
-        };
+        let mut all =
+            Self { n_pipelines, members: Vec::new(), starts: vec![0], cost_factors: Vec::new() };
         for (at, action) in actions.into_iter().enumerate() {
             if action.members.is_empty() {
                 return Err(SurrogateError::Empty { what: "action" });
@@ -66,14 +58,7 @@ impl Actions {
         if all.cost_factors.is_empty() {
             return Err(SurrogateError::Empty { what: "list of actions" });
         }
-        let mut taken = vec![false; n_pipelines];
-        all.overlapping = all.members.iter().any(|&j| std::mem::replace(&mut taken[j], true));
         Ok(all)
-    }
-
-    /// Whether some pipeline is revealed by more than one action.
-    pub fn is_overlapping(&self) -> bool {
-        self.overlapping
     }
 
     /// How many there are.

@@ -8,8 +8,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::bayes::Posterior;
 use crate::error::SurrogateError;
 use crate::improvement::{improvements, normal_quantile};
+use crate::policy::Observation;
 use crate::search::Actions;
 use crate::search::joint::Draws;
+use crate::search::looks::Looks;
 
 /// How a family's value comes from those of its members.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,8 +75,9 @@ pub struct Search {
     posterior: Posterior,
     /// Seconds of each pipeline, NaN where it cannot be run.
     secs: Vec<f64>,
-    /// Scaled errors seen, NaN where there is none.
+    /// Scaled errors seen on the present rows, NaN where there is none.
     errors: Vec<f64>,
+    looks: Looks,
     open: Vec<bool>,
     /// Lowest scaled errors seen, ascending, at most [`ENSEMBLE`].
     lowest: Vec<f64>,
@@ -83,8 +86,9 @@ pub struct Search {
     /// Per action: its cost in seconds (NaN where nothing fresh is left of it), and what to divide by.
     costs: Vec<f64>,
     weights: Vec<f64>,
-    /// Actions that are running, and the posterior that counts on them.
-    running: Vec<usize>,
+    /// Actions that are running with the members that run, and the posterior that counts on them; made when it is
+    /// first asked for.
+    running: Vec<(usize, Vec<usize>)>,
     expecting: Option<Posterior>,
 }
 
@@ -118,6 +122,7 @@ impl Search {
             actions,
             secs: secs.iter().map(|s| s.unwrap_or(f64::NAN)).collect(),
             errors: vec![f64::NAN; n],
+            looks: Looks::new(n),
             lowest: Vec::new(),
             draws: Draws::new(),
             values: vec![0.0; n],
@@ -156,14 +161,26 @@ impl Search {
         }
         self.expecting = None;
         self.posterior = posterior;
-        for action in self.running.clone() {
-            let members = self.fresh_members(action);
-            self.expecting.get_or_insert_with(|| self.posterior.clone()).expect(&members)?;
-        }
         Ok(())
     }
 
-    /// Whether a pipeline can be run and has not been.
+    /// Begins with samples of `n_rows`, of which there will be at most `most_rows`.
+    pub fn on_rows(self, n_rows: usize, most_rows: usize) -> Self {
+        Self { looks: self.looks.on_rows(n_rows, most_rows), ..self }
+    }
+
+    /// From now on pipelines run on so many rows: where that is more than before, all that was run may be run again.
+    pub fn resize(&mut self, n_rows: usize) {
+        if self.looks.resize(n_rows) {
+            self.errors.fill(f64::NAN);
+            self.lowest.clear();
+            self.open.fill(true);
+            self.running.iter().for_each(|&(action, _)| self.open[action] = false);
+            self.weigh_all();
+        }
+    }
+
+    /// Whether a pipeline can be run and has not been, on the present rows.
     fn is_fresh(&self, pipeline: usize) -> bool {
         self.errors[pipeline].is_nan() && !self.secs[pipeline].is_nan()
     }
@@ -261,6 +278,7 @@ impl Search {
         admits: &dyn Fn(usize) -> bool,
         most_joint: usize,
     ) -> Result<Option<usize>, SurrogateError> {
+        self.expect_running()?;
         match self.settings.rule {
             Rule::Thompson => self.draw_values(best)?,
             _ => self.value_pipelines(best),
@@ -390,39 +408,77 @@ impl Search {
         choice.map(|(action, _)| action)
     }
 
-    /// An action has been started; until its results are in, choices for other workers count on them
-    /// coming out as expected.
-    pub fn start(&mut self, action: usize) -> Result<(), SurrogateError> {
-        self.open[action] = false;
-        let members = self.fresh_members(action);
-        self.running.push(action);
-        let expecting = self.expecting.get_or_insert_with(|| self.posterior.clone());
-        expecting.expect(&members)
+    /// Whether some action could be run within so many seconds.
+    pub fn has_any_within(&self, left_secs: f64) -> bool {
+        (0..self.actions.len()).any(|a| self.open[a] && self.costs[a] <= left_secs)
     }
 
-    /// Takes in the errors an action revealed; members without one (out of time, failed) are given up.
-    pub fn record(&mut self, action: usize, errors: &[(usize, f64)]) -> Result<(), SurrogateError> {
-        let (pipelines, values): (Vec<usize>, Vec<f64>) = errors.iter().copied().unzip();
-        self.posterior.observe(&pipelines, &values)?;
-        for &(j, error) in errors {
-            self.errors[j] = self.posterior.scale().of(error);
-            self.lowest.push(self.errors[j]);
-        }
-        self.lowest.sort_unstable_by(f64::total_cmp);
-        self.lowest.truncate(ENSEMBLE);
+    /// These members of an action have been started; until their results are in, choices for other workers
+    /// count on them coming out as expected.
+    pub fn start(&mut self, action: usize, members: Vec<usize>) -> Result<(), SurrogateError> {
         self.open[action] = false;
-        if self.actions.is_overlapping() {
-            self.weigh_all();
+        if let Some(expecting) = &mut self.expecting {
+            expecting.expect(&members)?;
         }
-        self.running.retain(|&a| a != action);
-        self.expecting = None;
-        if !self.running.is_empty() {
+        self.running.push((action, members));
+        Ok(())
+    }
+
+    /// How many actions are running.
+    pub fn n_running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Makes the posterior that counts on what is running.
+    fn expect_running(&mut self) -> Result<(), SurrogateError> {
+        if self.expecting.is_none() && !self.running.is_empty() {
             let mut expecting = self.posterior.clone();
-            for &other in &self.running {
-                expecting.expect(&self.fresh_members(other))?;
+            for (_, members) in &self.running {
+                expecting.expect(members)?;
             }
             self.expecting = Some(expecting);
         }
+        Ok(())
+    }
+
+    /// An action is over.
+    pub fn finish(&mut self, action: usize) {
+        self.open[action] = false;
+        if let Some(at) = self.running.iter().position(|r| r.0 == action) {
+            self.running.remove(at);
+        }
+        self.expecting = None;
+    }
+
+    /// Takes in the errors an action revealed on the present rows.
+    pub fn record(&mut self, action: usize, errors: &[(usize, f64)]) -> Result<(), SurrogateError> {
+        let n_rows = self.looks.n_rows();
+        let seen = |&(pipeline, error): &(usize, f64)| {
+            let error = Some(error);
+            Observation { pipeline, error, secs: None, n_rows }
+        };
+        self.finish(action);
+        self.take_in(&errors.iter().map(seen).collect::<Vec<_>>())
+    }
+
+    /// Takes in what became of pipelines. Those without an error (out of time, failed) are given up.
+    pub fn take_in(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.looks.observe(&mut self.posterior, observations)?;
+        self.expecting = None;
+        let scale = self.posterior.scale();
+        for seen in observations {
+            match seen.error {
+                None => self.secs[seen.pipeline] = f64::NAN,
+                Some(error) if seen.n_rows >= self.looks.n_rows() => {
+                    self.errors[seen.pipeline] = scale.of(error);
+                    self.lowest.push(scale.of(error));
+                }
+                Some(_) => {}
+            }
+        }
+        self.lowest.sort_unstable_by(f64::total_cmp);
+        self.lowest.truncate(ENSEMBLE);
+        self.weigh_all();
         Ok(())
     }
 }

@@ -7,6 +7,7 @@
 mod actions;
 mod choice;
 mod joint;
+mod looks;
 
 pub use actions::{Action, Actions};
 pub use choice::{Rule, Search, SearchSettings};

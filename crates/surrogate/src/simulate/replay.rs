@@ -1,46 +1,11 @@
 //! The virtual clock: workers run what the policy picks and report when the recorded time has passed.
 
 use crate::error::SurrogateError;
+use crate::policy::{Next, Observation, Policy, Step};
 use crate::simulate::Row;
 
-/// Something a policy wants run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The pipelines it reveals.
-    pub members: Vec<usize>,
-    /// Its cost in times of its slowest member.
-    pub cost_factor: f64,
-    /// The policy's own mark, handed back with the results.
-    pub mark: usize,
-}
-
-impl Step {
-    /// One pipeline by itself.
-    pub fn single(pipeline: usize) -> Self {
-        Self { members: vec![pipeline], cost_factor: 1.0, mark: pipeline }
-    }
-}
-
-/// A policy: what to run next, given what has come back.
-pub trait Policy {
-    /// The next step, given the seconds left; `None` to wait for running steps, or to stop.
-    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError>;
-
-    /// A step has finished, with these errors and recorded seconds per pipeline. A pipeline that ran out of
-    /// time has seconds but no error, one that failed has neither.
-    fn finished(
-        &mut self,
-        step: &Step,
-        errors: &[(usize, f64)],
-        secs: &[(usize, f64)],
-    ) -> Result<(), SurrogateError>;
-
-    /// The validation error of the ensemble of all that has finished, where somebody makes one.
-    fn ensembled(&mut self, _error: f64) {}
-
-    /// There are other rows from now on, so many, on which pipelines are expected to take these times.
-    fn resized(&mut self, _n_rows: usize, _secs: &[f64]) {}
-}
+/// A record was made on one sample: its rows count as one whole.
+const N_ROWS: usize = 1;
 
 /// What a replay found: pipelines with their errors in the order they came to be known.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,7 +51,7 @@ pub fn replay(
     let mut clock = 0.0;
     loop {
         while running.len() < n_workers.max(1) {
-            let Some(step) = policy.next(budget_secs - clock)? else { break };
+            let Next::Run(step) = policy.next(budget_secs - clock)? else { break };
             let end = clock + step_secs(&step, row);
             running.push((end, step));
             trace.n_steps += 1;
@@ -102,12 +67,14 @@ pub fn replay(
             return Ok(trace);
         }
         clock = end;
-        let recorded = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<(usize, f64)> {
-            step.members.iter().filter_map(|&j| Some((j, value(j)?))).collect()
+        let observe = |&pipeline: &usize| {
+            let (error, secs) = (row.error(pipeline), row.secs(pipeline));
+            Observation { pipeline, error, secs, n_rows: N_ROWS }
         };
-        let (errors, secs) = (recorded(&|j| row.error(j)), recorded(&|j| row.secs(j)));
-        trace.events.extend(errors.iter().map(|&(j, e)| (clock, j, e)));
-        policy.finished(&step, &errors, &secs)?;
+        let observations: Vec<Observation> = step.members.iter().map(observe).collect();
+        let errors = observations.iter().filter_map(|o| Some((clock, o.pipeline, o.error?)));
+        trace.events.extend(errors);
+        policy.observe(&step, &observations)?;
     }
 }
 
@@ -122,7 +89,8 @@ mod tests {
     use ndarray::array;
 
     use super::*;
-    use crate::simulate::{InOrder, Recording};
+    use crate::policy::InOrder;
+    use crate::simulate::Recording;
 
     fn record() -> Recording {
         let errors = array![[0.4, 0.2, 0.3, 0.0, 0.1, 0.5]];

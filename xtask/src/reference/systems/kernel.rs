@@ -4,20 +4,17 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, Axis, IxDyn};
 use pitchpipe_automl::offline::published::{AXES, N_PIPELINES};
+use pitchpipe_automl::offline::train::KERNEL_ATOMS;
 use pitchpipe_surrogate::complete::{KernelModel, Kfmc};
-use pitchpipe_surrogate::simulate::Predictor;
-use pitchpipe_surrogate::{PartialTensor, Pca, SurrogateError};
+use pitchpipe_surrogate::policy::{KernelSetup, Regress, kernel_oboe};
+use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 use rayon::prelude::*;
 
 use super::super::recorded::{BASELINE, Recorded};
-use super::{FOLDS, MOST_RANK, RANK, paper};
+use super::{FOLDS, paper};
 
-/// Atoms of the dictionary, and passes from the completed rows (of which 8.65 % were missing).
-const ATOMS: usize = 215;
+/// Passes from the completed rows (of which 8.65 % were missing).
 const PASSES: usize = 2;
-
-/// Weight of the norm in the regression on codes.
-const ALPHA: f64 = 0.1;
 
 /// Regrets on the datasets `outs` of a fold, with errors as they are and with their means taken off.
 pub(super) fn fold(
@@ -31,7 +28,7 @@ pub(super) fn fold(
     }
     let rows: Vec<usize> = (0..recorded.n_datasets()).filter(|i| i % FOLDS != fold).collect();
     let model = Arc::new(train(recorded, observed, &rows)?);
-    let y = Pca::fit(model.codes().t(), MOST_RANK)?.pipelines.mapv(|v| v as f32);
+    let codes = model.codes();
     let completed = recorded.completed.select(Axis(0), &rows);
     let means: Vec<f64> =
         completed.columns().into_iter().map(|c| c.iter().map(|&e| f64::from(e)).sum()).collect();
@@ -40,9 +37,13 @@ pub(super) fn fold(
     outs.par_iter()
         .map(|&out| {
             let row = recorded.recording.row(out);
+            let secs = row.all_secs();
             let run = |offset: &Arc<[f64]>| {
-                let predict = || predictor(&model, offset);
-                paper(&row, &y, RANK, &row.all_secs(), Some(BASELINE), Some(&predict))
+                paper(&row, |budget_secs| {
+                    let regress = regress(&model, offset);
+                    let (codes, baseline) = (codes.t(), Some(BASELINE));
+                    kernel_oboe(KernelSetup { codes, regress, secs: &secs, budget_secs, baseline })
+                })
             };
             Ok(vec![run(&none)?, run(&means)?])
         })
@@ -70,17 +71,16 @@ fn train(
     let seen = ArrayD::from_shape_vec(IxDyn(&shape), mask.clone())
         .map_err(|e| shaped("observed entries", e))?;
     let training = PartialTensor::new(values, seen)?;
-    let settings = Kfmc { passes: PASSES, ..Kfmc::new(ATOMS.min(rows.len())) };
+    let settings = Kfmc { passes: PASSES, ..Kfmc::new(KERNEL_ATOMS.min(rows.len())) };
     Ok(settings.complete_from(&training, start)?.model)
 }
 
 /// §8(b) on errors less an offset, to which predictions are added.
-fn predictor(model: &Arc<KernelModel<f32>>, offset: &Arc<[f64]>) -> Predictor {
+fn regress(model: &Arc<KernelModel<f32>>, offset: &Arc<[f64]>) -> Regress {
     let (model, offset) = (Arc::clone(model), Arc::clone(offset));
-    Box::new(move |seen| {
-        let (pipelines, errors): (Vec<usize>, Vec<f64>) =
-            seen.iter().map(|&(j, e)| (j, e - offset[j])).unzip();
-        let mut predicted = model.predict_dataset(&pipelines, &errors, ALPHA)?;
+    Box::new(move |pipelines, errors, ridge| {
+        let less: Vec<f64> = pipelines.iter().zip(errors).map(|(&j, e)| e - offset[j]).collect();
+        let mut predicted = model.predict_dataset(pipelines, &less, ridge)?;
         predicted.iter_mut().zip(offset.iter()).for_each(|(p, o)| *p += o);
         Ok(predicted)
     })

@@ -28,9 +28,9 @@ pub use stack::{Stack, StackRow};
 /// The share of the energy that the first rank holds (the paper's rule).
 const INITIAL_ENERGY: f64 = 0.97;
 /// Most rows of an embedding; the online phase adds one to the rank at a time.
-const EMBEDDING_RANK: usize = 24;
+pub const EMBEDDING_RANK: usize = 24;
 /// Atoms of the kernel model, where nothing else is said.
-const ATOMS: usize = 40;
+pub const KERNEL_ATOMS: usize = 40;
 /// Passes of the kernel method from a completed tensor: more drift away from it again.
 const KERNEL_PASSES: usize = 2;
 /// Folds in which the prediction of runtimes is judged.
@@ -291,7 +291,7 @@ impl Training {
     ) -> Result<KernelModel<f32>, SurrogateError> {
         let started = Instant::now();
         let observed = stack.tensor(ErrorKind::Native)?;
-        let atoms = self.rank.unwrap_or(ATOMS).clamp(1, stack.space.n_pipelines());
+        let atoms = self.rank.unwrap_or(KERNEL_ATOMS).clamp(1, stack.space.n_pipelines());
         let kfmc = Kfmc { passes: KERNEL_PASSES, seed: self.seed, ..Kfmc::new(atoms) };
         let filled = |of: &pitchpipe_surrogate::PartialTensor<f32>, fill: &[f32]| -> Vec<f32> {
             let values = of.values().iter().zip(of.mask()).zip(fill);

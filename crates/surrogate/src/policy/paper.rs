@@ -1,12 +1,14 @@
 //! The paper's own policies: design, predict, exploit; once, or in rounds of doubling time targets
 //! (paper, Algorithms 2 and 3).
 
+use std::collections::VecDeque;
+
 use ndarray::{Array2, ArrayView2, Axis};
 
 use crate::design::{DesignVectors, by_time};
 use crate::error::SurrogateError;
 use crate::least_squares::least_squares;
-use crate::simulate::{Policy, Step};
+use crate::policy::{Next, Observation, Policy, Step};
 
 /// How the paper's systems spend a budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,9 +42,13 @@ pub struct PaperLoop {
     target_secs: f64,
     round_start_left: f64,
     phase: Phase,
-    queue: std::collections::VecDeque<usize>,
+    queue: VecDeque<usize>,
+    /// What was seen, each pipeline once: on most rows.
     seen: Vec<(usize, f64)>,
-    is_seen: Vec<bool>,
+    /// The rows that each pipeline was last begun on, zero where it never was.
+    begun_on: Vec<usize>,
+    n_rows: usize,
+    n_pending: usize,
     predictor: Option<Predictor>,
     /// The ensemble's validation error, where one is made.
     ensemble_error: Option<f64>,
@@ -102,7 +108,9 @@ impl PaperLoop {
                 .filter(|&j| secs[j] <= DESIGN_SHARE * budget_secs)
                 .collect(),
             seen: Vec::new(),
-            is_seen: vec![false; n],
+            begun_on: vec![0; n],
+            n_rows: 1,
+            n_pending: 0,
             predictor: None,
             ensemble_error: None,
             best_before: f64::INFINITY,
@@ -147,19 +155,23 @@ impl PaperLoop {
         });
         let secs: Vec<f64> = allowed.iter().map(|&j| self.secs[j]).collect();
         let design = by_time(&DesignVectors::new(y.view())?, &secs, limit)?;
-        Ok(design.pipelines.into_iter().map(|c| allowed[c]).filter(|&j| !self.is_seen[j]).collect())
+        let chosen = design.pipelines.into_iter().map(|c| allowed[c]);
+        Ok(chosen.filter(|&j| self.begun_on[j] == 0).collect())
     }
 
-    /// All unseen pipelines, best-predicted first.
+    /// Whether a pipeline can be run and has not been, on the present rows.
+    fn is_fresh(&self, pipeline: usize) -> bool {
+        self.begun_on[pipeline] < self.n_rows && self.secs[pipeline].is_finite()
+    }
+
+    /// All pipelines that were not run on the present rows, best-predicted first.
     fn ranking(&self) -> Result<Vec<usize>, SurrogateError> {
         let y = self.embeddings.slice_axis(Axis(0), (..self.rank).into());
         let predicted = match &self.predictor {
             Some(predict) => predict(&self.seen)?,
             None => least_squares(y, &self.seen)?,
         };
-        let mut order: Vec<usize> = (0..self.secs.len())
-            .filter(|&j| !self.is_seen[j] && self.secs[j].is_finite())
-            .collect();
+        let mut order: Vec<usize> = (0..self.secs.len()).filter(|&j| self.is_fresh(j)).collect();
         order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
         Ok(order)
     }
@@ -215,25 +227,48 @@ impl PaperLoop {
             self.rank += 1;
         }
         self.best_before = best;
-        self.target_secs *= 2.0;
         if self.rounds != Rounds::Doubling {
             self.phase = Phase::Done;
             return Ok(());
         }
-        // A last round takes whatever is left, rather than leave half the budget unused.
-        self.target_secs = self.target_secs.min(left_secs);
+        // A last round takes whatever is left, rather than leave half the budget unused. So does one after no time was
+        // left, where there is some again on other rows: nothing doubled is nothing.
+        let doubled = 2.0 * self.target_secs;
+        let is_last = doubled >= left_secs || doubled <= 0.0;
+        self.target_secs = if is_last { left_secs } else { doubled };
         self.round_start_left = left_secs;
-        let fastest = (0..self.secs.len())
-            .filter(|&j| !self.is_seen[j])
-            .map(|j| self.secs[j])
-            .fold(f64::INFINITY, f64::min);
-        if fastest > left_secs {
+        let fresh = (0..self.secs.len()).filter(|&j| self.is_fresh(j));
+        let fastest = fresh.min_by(|&a, &b| self.secs[a].total_cmp(&self.secs[b]));
+        let Some(fastest) = fastest.filter(|&j| self.secs[j] <= left_secs) else {
             self.phase = Phase::Done;
             return Ok(());
-        }
+        };
         self.phase = Phase::Design;
         self.queue = self.design(left_secs)?.into();
+        // Where nothing was seen there is nothing to predict by, and no longer round is to come: the fastest runs.
+        if is_last && self.seen.is_empty() && self.queue.is_empty() {
+            self.queue.push_back(fastest);
+        }
         Ok(())
+    }
+
+    /// Takes in what became of pipelines, asked for or not.
+    fn take_in(&mut self, observations: &[Observation]) {
+        for &Observation { pipeline, error, secs, n_rows } in observations {
+            self.begun_on[pipeline] = self.begun_on[pipeline].max(n_rows);
+            if let (Some(secs), true) = (secs, n_rows == self.n_rows) {
+                self.secs[pipeline] = secs;
+            }
+            let Some(error) = error else {
+                // Neither on these rows nor on more of them.
+                self.secs[pipeline] = f64::INFINITY;
+                continue;
+            };
+            match self.seen.iter_mut().find(|s| s.0 == pipeline) {
+                Some(seen) => seen.1 = error,
+                None => self.seen.push((pipeline, error)),
+            }
+        }
     }
 }
 
@@ -247,35 +282,37 @@ fn first_target(secs: &[f64], rank: usize, budget_secs: f64) -> f64 {
 }
 
 impl Policy for PaperLoop {
-    fn next(&mut self, left_secs: f64) -> Result<Option<Step>, SurrogateError> {
+    fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
+        // Less than nothing, where what is pending takes longer than was expected.
+        let left_secs = left_secs.max(0.0);
         if self.phase == Phase::Design && self.queue.is_empty() && self.seen.is_empty() {
             self.round_start_left = left_secs;
             self.queue = self.design(left_secs)?.into();
         }
         loop {
             while let Some(pipeline) = self.queue.pop_front() {
-                if !self.is_seen[pipeline] && self.secs[pipeline] <= left_secs {
-                    self.is_seen[pipeline] = true;
-                    return Ok(Some(Step::single(pipeline)));
+                if self.is_fresh(pipeline) && self.secs[pipeline] <= left_secs {
+                    self.begun_on[pipeline] = self.n_rows;
+                    self.n_pending += 1;
+                    return Ok(Next::Run(Step::single(pipeline, self.secs[pipeline])));
                 }
             }
-            if self.phase == Phase::Done {
-                return Ok(None);
+            // A phase begins when all of the one before has come back.
+            if self.phase == Phase::Done || self.n_pending > 0 {
+                return Ok(Next::nothing(self.n_pending));
             }
             self.advance(left_secs)?;
         }
     }
 
-    fn finished(
-        &mut self,
-        _: &Step,
-        errors: &[(usize, f64)],
-        secs: &[(usize, f64)],
-    ) -> Result<(), SurrogateError> {
-        self.seen.extend(errors);
-        for &(j, measured) in secs {
-            self.secs[j] = measured;
-        }
+    fn observe(&mut self, _: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.n_pending = self.n_pending.saturating_sub(1);
+        self.take_in(observations);
+        Ok(())
+    }
+
+    fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.take_in(observations);
         Ok(())
     }
 
@@ -283,11 +320,17 @@ impl Policy for PaperLoop {
         self.ensemble_error = Some(error);
     }
 
-    fn resized(&mut self, _: usize, secs: &[f64]) {
+    fn resized(&mut self, n_rows: usize, secs: &[f64]) {
+        self.n_rows = n_rows;
         for (old, &new) in self.secs.iter_mut().zip(secs) {
             if old.is_finite() {
                 *old = new;
             }
+        }
+        // An ensemble of other rows is no measure of one of these.
+        (self.ensemble_error, self.best_before) = (None, f64::INFINITY);
+        if self.phase == Phase::Done && self.rounds == Rounds::Doubling {
+            self.phase = Phase::Exploit;
         }
     }
 }

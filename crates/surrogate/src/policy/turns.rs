@@ -1,51 +1,46 @@
-//! Whose turn it is: half of the time goes where most is to be gained, half to each type of estimator in turn.
+//! Whose turn it is: half of the time goes where most is to be gained, half to each kind of estimator in turn.
 //!
 //! An ensemble wants good learners that differ. The gain alone is blind to that, and fills the time with
-//! the settings of whatever type is ahead (docs/decisions/0060-online.md).
+//! the settings of whatever kind is ahead (docs/decisions/0060-online.md).
 
-/// The share of the time that goes to types of estimators in turn.
-const SHARE_IN_TURN: f64 = 0.5;
+/// The share of the time that goes to kinds of estimators in turn.
+pub(super) const SHARE_IN_TURN: f64 = 0.5;
 
-/// A type that promises a lowest error higher than the lowest of all by this share of it, and a little, gets less
-/// time by a factor of e.
+/// A kind's share of time falls as `exp(-(promise - best) / (BEHIND * best + BEHIND_LEAST))`, where `promise` is the lowest
+/// error that it has or may come to, and `best` the lowest promise of all kinds.
 const BEHIND: f64 = 0.25;
 const BEHIND_LEAST: f64 = 0.005;
 
-/// The time that types of estimators have had.
-pub(crate) struct Turns {
-    /// The type of each action.
+/// The time that kinds of estimators have had.
+pub(super) struct Turns {
+    /// The kind of each action.
     kinds: Vec<usize>,
+    share: f64,
     spent_secs: Vec<f64>,
     in_turn_secs: f64,
     free_secs: f64,
 }
 
 impl Turns {
-    /// Turns of actions of these kinds.
-    pub(crate) fn new<K: PartialEq>(kinds: impl Iterator<Item = K>) -> Self {
-        let mut all: Vec<K> = Vec::new();
-        let number = |kind| {
-            all.iter().position(|k| *k == kind).unwrap_or_else(|| {
-                all.push(kind);
-                all.len() - 1
-            })
-        };
-        let kinds: Vec<usize> = kinds.map(number).collect();
-        Self { kinds, spent_secs: vec![0.0; all.len()], in_turn_secs: 0.0, free_secs: 0.0 }
+    /// Turns of actions that are of these kinds, for a share of the time.
+    pub(super) fn new(kinds: Vec<usize>, share: f64) -> Self {
+        let n_kinds = kinds.iter().max().map_or(0, |k| k + 1);
+        let spent_secs = vec![0.0; n_kinds];
+        Self { kinds, share, spent_secs, in_turn_secs: 0.0, free_secs: 0.0 }
     }
 
-    /// The type of each action.
-    pub(crate) fn kinds(&self) -> &[usize] {
+    /// The kind of each action.
+    pub(super) fn kinds(&self) -> &[usize] {
         &self.kinds
     }
 
-    /// Whether the next step goes to a type in turn.
-    pub(crate) fn is_in_turn(&self) -> bool {
-        self.in_turn_secs * (1.0 - SHARE_IN_TURN) < self.free_secs * SHARE_IN_TURN
+    /// Whether the next step goes to a kind in turn.
+    pub(super) fn is_in_turn(&self) -> bool {
+        self.in_turn_secs * (1.0 - self.share) < self.free_secs * self.share
     }
 
-    /// The types, the one that is furthest from its due first, given the lowest error that each promises.
-    pub(crate) fn order(&self, promises: &[f64]) -> Vec<usize> {
+    /// The kinds, the one that is furthest from its due first, given the lowest error that each promises.
+    pub(super) fn order(&self, promises: &[f64]) -> Vec<usize> {
         let lowest = promises.iter().copied().fold(f64::INFINITY, f64::min);
         let had = |(kind, &promise): (usize, &f64)| {
             // Not a number where nothing at all is left to run.
@@ -63,7 +58,7 @@ impl Turns {
     }
 
     /// A step of so many seconds begins.
-    pub(crate) fn spend(&mut self, action: usize, secs: f64, is_in_turn: bool) {
+    pub(super) fn spend(&mut self, action: usize, secs: f64, is_in_turn: bool) {
         self.spent_secs[self.kinds[action]] += secs;
         if is_in_turn {
             self.in_turn_secs += secs;
@@ -78,7 +73,7 @@ mod tests {
     use super::*;
 
     fn turns() -> Turns {
-        Turns::new(["trees", "lines", "trees", "neighbours"].into_iter())
+        Turns::new(vec![0, 1, 0, 2], SHARE_IN_TURN)
     }
 
     #[test]
@@ -92,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_that_had_least_comes_first() {
+    fn the_kind_that_had_least_comes_first() {
         let mut turns = turns();
         turns.spend(0, 1.0, false);
         turns.spend(1, 0.5, true);
@@ -100,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_promises_little_waits() {
+    fn a_kind_that_promises_little_waits() {
         let mut turns = turns();
         for (action, secs) in [(0, 1.0), (1, 0.5), (3, 0.9)] {
             turns.spend(action, secs, true);

@@ -1,0 +1,103 @@
+//! Putting the model together from what a search has found, and the report of how it was found.
+
+use super::clock::Clock;
+use super::drive::Drive;
+use super::ledger::{Counts, Ledger};
+use super::search::{Ended, Fit};
+use super::{AutoMl, AutoMlError, Candidate, Report, StopReason};
+use crate::model::{BaseLearner, Model, kinds_of};
+use crate::scores::Scores;
+
+impl Fit<'_> {
+    /// The model of what a search has found.
+    pub(super) fn model(&self, drive: Drive<'_>, ended: &Ended) -> Result<Model, AutoMlError> {
+        let Drive { combiner, ledger, .. } = drive;
+        let Some(scores) = combiner.scores.clone() else {
+            return Err(self.why_no_model(ended.stop, ledger.counts));
+        };
+        let weights = combiner.selection.weights.clone();
+        let weight_of = |key: usize| weights.iter().find(|w| w.0 == key).map_or(0.0, |w| w.1);
+        let learners = combiner.library.learners().iter();
+        let leaderboard = learners.map(|l| l.candidate(weight_of(l.key()))).collect();
+        let out_of_fold = combiner.predicted();
+        let base_learners = combiner.into_base_learners().into_iter().map(|(learner, weight)| {
+            BaseLearner { pipeline: learner.pipeline, weight, models: learner.models }
+        });
+        let labels = self.dataset.labels();
+        let combination = self.combination();
+        let mut model = Model {
+            schema: self.dataset.schema().map(|s| (**s).clone()),
+            columns: kinds_of(self.dataset.frame()),
+            n_classes: labels.n_classes(),
+            priors: labels.priors(),
+            decision: combination.decision(self.automl.metric),
+            combination,
+            learners: base_learners.collect(),
+            report: self.report(ended, ledger, scores, leaderboard),
+            out_of_fold: Some(out_of_fold),
+        };
+        model.shrink_to(self.automl.model_size_limit)?;
+        Ok(model)
+    }
+
+    fn why_no_model(&self, stop: StopReason, counts: Counts) -> AutoMlError {
+        let Counts { n_started, n_failed, n_out_of_time, first_failure, .. } = counts;
+        match (stop, first_failure) {
+            (StopReason::Cancelled, _) => AutoMlError::Cancelled,
+            (_, Some(first)) if n_out_of_time == 0 => AutoMlError::AllFailed { n_failed, first },
+            _ => AutoMlError::OutOfTime { budget: self.automl.budget, n_started },
+        }
+    }
+
+    fn report(
+        &self,
+        ended: &Ended,
+        ledger: Ledger,
+        scores: Scores,
+        leaderboard: Vec<Candidate>,
+    ) -> Report {
+        let AutoMl { method, metric, seed, budget, .. } = *self.automl;
+        let Counts { n_evaluated, n_failed, n_out_of_time, .. } = ledger.counts;
+        Report {
+            method,
+            metric,
+            seed,
+            budget_secs: budget.as_secs_f64(),
+            elapsed_secs: self.clock.elapsed().as_secs_f64(),
+            n_rows: self.dataset.n_rows(),
+            n_features: self.dataset.columns().len(),
+            n_classes: self.dataset.labels().n_classes(),
+            n_rows_used: ended.n_rows,
+            n_folds: self.n_folds,
+            n_evaluated,
+            n_failed,
+            n_out_of_time,
+            scores,
+            standard_errors: None,
+            baselines: Vec::new(),
+            leaderboard,
+            time_spent: ledger.time_spent,
+            stop_reason: ended.stop,
+            notes: self.notes(ended),
+        }
+    }
+
+    /// What the user should know of how the search went.
+    fn notes(&self, ended: &Ended) -> Vec<String> {
+        let is_cut = self.pacing.is_repeatable() && ended.stop == StopReason::TimeBudget;
+        let cut = "the time budget was used up before all evaluations were made, so that another run may differ";
+        let confirmed = (ended.n_confirmed > 0).then(|| confirmed_note(ended.n_confirmed));
+        confirmed.into_iter().chain(is_cut.then(|| cut.to_owned())).collect()
+    }
+}
+
+fn confirmed_note(n_times: usize) -> String {
+    let times = match n_times {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        n => format!("{n} times"),
+    };
+    format!(
+        "the best pipelines were cross-validated {times} more, on new folds, and scores are of that"
+    )
+}

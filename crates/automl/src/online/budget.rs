@@ -1,0 +1,179 @@
+//! The time there is: what has passed, what is kept for the end, and how long a step may take.
+
+use std::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::pacing::Pacing;
+
+/// Time kept for putting the model together and writing it, at the least.
+const LEAST_RESERVE: Duration = Duration::from_millis(30);
+
+/// A step may take this many times as long as predicted, and a little more.
+const PATIENCE: f64 = 5.0;
+const PATIENCE_SECS: f64 = 0.25;
+
+/// However busy the machine is, no more than so many times the usual reserve is kept.
+const MOST_SLOWDOWN: f64 = 6.0;
+
+/// The weight of the last step in the mean pace of the machine.
+const LAST_WEIGHT: f64 = 0.3;
+
+/// What the end of the search will take, as things are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct End {
+    /// Bringing the ensemble up to date.
+    pub(crate) ensemble_secs: f64,
+    /// Writing the model.
+    pub(crate) write_time: Duration,
+}
+
+/// The time budget of a search.
+pub(crate) struct Budget<'a> {
+    clock: &'a dyn Clock,
+    total: Duration,
+    pacing: Pacing,
+    /// What a second of work takes on the clock: at first on an idle machine, then as measured.
+    idle_wall_per_cpu: f64,
+    wall_per_cpu: f64,
+    /// The longest that a choice, and taking in the results of a step, took so far.
+    choice_secs: f64,
+    taking_secs: f64,
+    /// Predicted seconds of all that was run.
+    predicted_secs: f64,
+}
+
+impl<'a> Budget<'a> {
+    /// `idle_wall_per_cpu`: what a second of work is expected to take on the clock.
+    pub(crate) fn new(
+        clock: &'a dyn Clock,
+        total: Duration,
+        pacing: Pacing,
+        idle_wall_per_cpu: f64,
+    ) -> Self {
+        Self {
+            clock,
+            total,
+            pacing,
+            idle_wall_per_cpu,
+            wall_per_cpu: idle_wall_per_cpu,
+            choice_secs: 0.0,
+            taking_secs: 0.0,
+            predicted_secs: 0.0,
+        }
+    }
+
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.pacing.is_repeatable()
+    }
+
+    /// How many steps are handed out together.
+    pub(crate) fn width(&self) -> usize {
+        self.pacing.width()
+    }
+
+    /// How much of the budget has passed.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    /// What has passed since.
+    pub(crate) fn since(&self, before: Duration) -> Duration {
+        self.clock.elapsed().saturating_sub(before)
+    }
+
+    /// The whole budget.
+    pub(crate) fn total_secs(&self) -> f64 {
+        self.total.as_secs_f64()
+    }
+
+    /// What a second of work takes on the clock.
+    pub(crate) fn wall_per_cpu(&self) -> f64 {
+        self.wall_per_cpu
+    }
+
+    /// What is left for running pipelines.
+    pub(crate) fn left(&self, end: End) -> Duration {
+        // What a step's last results take to be measured and taken in comes after its deadline.
+        let after = end.ensemble_secs + 2.0 * self.taking_secs;
+        let work_secs = after.min(0.1 * self.total_secs());
+        self.total.saturating_sub(self.clock.elapsed() + self.reserve(end, work_secs))
+    }
+
+    /// What is left as policies see it, in seconds of work: by the clock, or by predictions.
+    pub(crate) fn left_to_choose_in(&self, end: End) -> f64 {
+        match self.pacing {
+            Pacing::Timed { .. } => self.left(end).as_secs_f64() / self.wall_per_cpu,
+            Pacing::Repeatable => (self.total_secs() - self.predicted_secs).max(0.0),
+        }
+    }
+
+    /// Whether a level that lasts `until` then is over.
+    pub(crate) fn is_past(&self, until: Duration) -> bool {
+        match self.pacing {
+            Pacing::Timed { .. } => self.clock.elapsed() >= until,
+            // The last level ends with the budget, and of that the clock has the last word.
+            Pacing::Repeatable => until < self.total && self.predicted_secs >= until.as_secs_f64(),
+        }
+    }
+
+    /// Whether there is no time for another choice.
+    pub(crate) fn is_too_short_to_choose(&self, end: End) -> bool {
+        !self.is_repeatable() && self.left(end).as_secs_f64() < self.choice_secs
+    }
+
+    /// When fits that are expected to take so many seconds of work must end: one mistaken guess must not use up all
+    /// there is.
+    pub(crate) fn deadline(&self, cost_secs: f64, end: End) -> Option<Instant> {
+        let left = self.left(end);
+        let expected = PATIENCE * cost_secs * self.wall_per_cpu + PATIENCE_SECS;
+        let patience = match self.pacing {
+            Pacing::Timed { .. } => {
+                Duration::try_from_secs_f64(expected.max(0.1 * self.total_secs())).unwrap_or(left)
+            }
+            Pacing::Repeatable => left,
+        };
+        self.within(patience.min(left))
+    }
+
+    /// The instant at which so much more will have passed.
+    pub(crate) fn within(&self, more: Duration) -> Option<Instant> {
+        self.clock.instant(self.clock.elapsed() + more)
+    }
+
+    /// When an ensemble must be made; never, where the clock may not decide.
+    pub(crate) fn ensemble_deadline(&self, end: End) -> Option<Instant> {
+        match self.pacing {
+            Pacing::Timed { .. } => {
+                self.clock.instant(self.total.saturating_sub(self.reserve(end, 0.0)))
+            }
+            Pacing::Repeatable => None,
+        }
+    }
+
+    /// What is kept for the end: for so many seconds of work, for putting the model together and writing it; more of it
+    /// where the machine is busy with other things.
+    fn reserve(&self, end: End, work_secs: f64) -> Duration {
+        let slowdown = (self.wall_per_cpu / self.idle_wall_per_cpu).clamp(1.0, MOST_SLOWDOWN);
+        let work = Duration::from_secs_f64(work_secs);
+        (LEAST_RESERVE + end.write_time + work).mul_f64(slowdown)
+    }
+
+    /// Pipelines that are predicted to take so long have been run.
+    pub(crate) fn note_predicted(&mut self, secs: f64) {
+        self.predicted_secs += secs;
+    }
+
+    /// A choice took so long.
+    pub(crate) fn note_choice(&mut self, secs: f64) {
+        self.choice_secs = self.choice_secs.max(secs);
+    }
+
+    /// So many seconds of work took so long on the clock, and taking in its results as long as this.
+    pub(crate) fn note_work(&mut self, cpu_secs: f64, wall: Duration, taking: Duration) {
+        self.taking_secs = self.taking_secs.max(taking.as_secs_f64());
+        if cpu_secs > 1e-3 {
+            let ratio = (wall.as_secs_f64() / cpu_secs).clamp(0.02, 50.0);
+            self.wall_per_cpu = (1.0 - LAST_WEIGHT) * self.wall_per_cpu + LAST_WEIGHT * ratio;
+        }
+    }
+}
