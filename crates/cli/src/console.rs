@@ -27,8 +27,12 @@ pub(crate) fn print_event(event: &impl Serialize) {
 
 /// Says something on standard error, if that can be written to: work goes on when nobody listens.
 pub(crate) fn say(text: impl Display) {
-    let line = text.to_string();
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+    say_bytes(text.to_string().as_bytes());
+}
+
+/// Says what is ready to be said: this much works when memory has run out.
+pub(crate) fn say_bytes(bytes: &[u8]) {
+    let _ = io::stderr().lock().write_all(bytes);
 }
 
 /// Says a line that user data may be part of.

@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
-use crate::console::say;
+use crate::console::say_bytes;
 use crate::failure::Failure;
 
 /// What a shell says of a program that Ctrl-C killed.
@@ -42,7 +42,7 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
         for signal in signals.forever() {
             if signal == SIGABRT {
                 abandon_writes();
-                say(&out_of_memory);
+                say_bytes(out_of_memory.as_bytes());
                 low_level::exit(1);
             }
             if is_patient && !flag.swap(true, Ordering::SeqCst) {
@@ -69,7 +69,8 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// Memory that cannot be had makes the standard library abort. Its signal wakes the listening thread, which says what
-/// happened in our words; until it has, the aborting thread waits here, writing to a pipe that is full.
+/// happened in our words, for which it needs no memory; until it has, the aborting thread waits here, writing to a pipe
+/// that is full.
 fn hold_up_aborts() -> io::Result<()> {
     let (reader, writer) = io::pipe()?;
     let mut twin = writer.try_clone()?;
