@@ -223,7 +223,7 @@ fn too_little_memory_is_said_with_the_figure() {
         },
         Case {
             name: "memory that cannot be had while a table is read",
-            line: "seq -f '%.0f,a%.0f,b%.0f,x' 1 400000 > long.csv
+            line: "seq 600000 | sed 's/.*/&,a&,b&,x/' > long.csv
                 (ulimit -v 60000; pitchpipe describe long.csv); code=$?; rm long.csv; exit $code",
             code: 1,
             stderr: &["error: out of memory", "help: "],
