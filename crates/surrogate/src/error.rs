@@ -84,10 +84,4 @@ pub enum SurrogateError {
         /// Which computation.
         what: &'static str,
     },
-    /// Bytes that are not a surrogate of a version this program reads.
-    #[error("not a readable surrogate: {what}")]
-    Bytes {
-        /// What is wrong with them.
-        what: String,
-    },
 }

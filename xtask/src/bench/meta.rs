@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use crate::reference::recorded::{N_ESTIMATORS, families, mean, mean_and_error};
 use crate::surrogate::{left_out, meta, published_store};
 
-const N_FOLDS: usize = 5;
+pub(super) const N_FOLDS: usize = 5;
 const KINDS: [ErrorKind; 2] = [ErrorKind::Native, ErrorKind::Decided];
 const BUDGETS: [f64; 4] = [0.3, 1.0, 3.0, 10.0];
 const WEIGHTS: [f64; 3] = [0.25, 0.5, 1.0];
@@ -119,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Numbers of the groups that tables and published rows belong to: one source, one group.
-fn groups(index: &Path, stack: &Stack) -> Result<BTreeMap<String, usize>, String> {
+pub(super) fn groups(index: &Path, stack: &Stack) -> Result<BTreeMap<String, usize>, String> {
     let text = fs::read_to_string(index).map_err(|e| format!("{}: {e}", index.display()))?;
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();

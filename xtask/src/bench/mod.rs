@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: speed next to the peer, in one run on one machine.
 
 mod automl;
+mod columns;
 mod design;
 mod honesty;
 mod learn;
@@ -49,6 +50,8 @@ enum What {
     /// The paper's baseline on one split, for `bench automl`.
     #[command(hide = true)]
     AutomlBaseline(automl::baseline::Options),
+    /// Kinds of estimators hidden from training and added again: prediction errors beside retraining.
+    Columns(columns::Options),
     /// What published rows are worth beside our own, by searches on datasets left out.
     Meta(meta::Options),
     /// What scikit-learn would have taken for the entries of a store.
@@ -71,6 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Samples(options) => samples::run(options),
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
+        What::Columns(options) => columns::run(options),
         What::Meta(options) => meta::run(options),
         What::Projection(options) => projection::run(options),
         What::Surrogate(options) => surrogate::run(options),

@@ -4,10 +4,11 @@
 //! are *distributed*; conditioning that distribution on what was observed predicts from any number of
 //! observations, none included, needs no rank to be chosen, and says how sure it is.
 
+mod columns;
+mod embed;
 mod posterior;
 mod prior;
 mod separable;
-mod stored;
 
 pub use posterior::Posterior;
 pub use prior::{Prior, PriorRows, PriorSettings, Scale};

@@ -6,7 +6,6 @@ use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, Mat, MatRef, Par, Side};
 use ndarray::{Array2, ArrayView2};
 
-use crate::bayes::stored::PriorParts;
 use crate::bayes::{Posterior, Separable};
 use crate::error::SurrogateError;
 use crate::panels::Panels;
@@ -68,8 +67,7 @@ impl PriorSettings {
 
 /// A Gaussian over all pipelines at once: mean, the leading directions of the covariance, and the
 /// variance the rest leaves to each pipeline alone.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "PriorParts", into = "PriorParts")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     pub(super) scale: Scale,
     pub(super) mean: Vec<f64>,

@@ -7,9 +7,10 @@
 //! kernels vanish on error rates, and recomputes Z with the final D.
 
 mod batch;
+mod columns;
 mod dictionary;
+mod parts;
 mod predict;
-mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -19,13 +20,12 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::fill::Additive;
 use crate::algebra::{multiply, rows, rows_mut};
 use crate::{PartialTensor, Scalar, SurrogateError};
+pub use parts::KernelParts;
 pub use predict::NewPipeline;
-pub use stored::KernelParts;
 
 use batch::{Shared, Work};
 use dictionary::Dictionary;
@@ -178,9 +178,7 @@ pub struct KfmcCompletion<T> {
 }
 
 /// Dictionary and codes, with which new rows and new columns are predicted.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "KernelParts<T>", into = "KernelParts<T>")]
-#[serde(bound(serialize = "T: Scalar + Serialize", deserialize = "T: Scalar + Deserialize<'de>"))]
+#[derive(Clone, Debug)]
 pub struct KernelModel<T> {
     dictionary: Dictionary<T>,
     beta: f64,
@@ -212,16 +210,6 @@ impl<T: Scalar> KernelModel<T> {
             row_means.iter_mut().zip(column).for_each(|(mean, v)| *mean += v.wide() / n as f64);
         }
         Ok(Self { dictionary, beta, codes, row_means })
-    }
-
-    /// Puts the code of a new pipeline ([`KernelModel::predict_pipeline`]) behind those of the others.
-    pub fn push_code(&mut self, code: &[f64]) -> Result<(), SurrogateError> {
-        let (wanted, got) = (self.dictionary.r, code.len());
-        if wanted != got {
-            return Err(SurrogateError::Size { what: "a code", wanted, got });
-        }
-        self.codes.extend(code.iter().map(|&v| T::of(v)));
-        Ok(())
     }
 
     /// Pipelines the model knows.

@@ -16,24 +16,10 @@ const NOISE: f64 = 0.1;
 
 /// How logarithms of runtimes deviate together from what was predicted: a slow machine slows everything,
 /// many classes slow boosting and linear models.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(from = "Prior", into = "Prior")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeCorrection {
     prior: Arc<Prior>,
     bounds_secs: (f64, f64),
-}
-
-impl From<Prior> for RuntimeCorrection {
-    /// From a prior over logarithms of measured over predicted seconds.
-    fn from(prior: Prior) -> Self {
-        Self::of_prior(Arc::new(prior))
-    }
-}
-
-impl From<RuntimeCorrection> for Prior {
-    fn from(correction: RuntimeCorrection) -> Self {
-        Arc::unwrap_or_clone(correction.prior)
-    }
 }
 
 impl RuntimeCorrection {

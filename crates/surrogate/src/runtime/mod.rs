@@ -3,9 +3,9 @@
 //! Before anything has run, a polynomial in the dataset's size, one per pipeline ([`RuntimeModel`]); then a
 //! correction from the runs seen so far ([`CorrectedRuntimes`]).
 
+mod columns;
 mod correction;
 mod polynomial;
-mod stored;
 
 pub use correction::{CorrectedRuntimes, RuntimeCorrection};
 
@@ -13,7 +13,6 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::error::SurrogateError;
 use polynomial::{Terms, fit_ridge, fit_robustly};
-use stored::RuntimeParts;
 
 /// Predictions stay within these bounds where nothing else is said: nothing takes less time than starting
 /// it, and recorded runs were cut off at two minutes.
@@ -27,7 +26,7 @@ const FAMILY_PULL: f64 = 0.5;
 const BEND: f64 = 0.4;
 
 /// The size of a dataset, as runtimes depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DatasetSize {
     /// Rows a pipeline is given.
     pub n_rows: f64,
@@ -76,8 +75,7 @@ impl RuntimeForm {
 }
 
 /// A polynomial per pipeline.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "RuntimeParts", into = "RuntimeParts")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuntimeModel {
     form: RuntimeForm,
     with_classes: bool,
@@ -181,9 +179,27 @@ impl RuntimeModel {
         coefficients: ArrayView2<f32>,
     ) -> Result<Self, SurrogateError> {
         let RuntimeTerms { form, with_classes, terms, bounds_secs } = shared;
-        let rows = coefficients.rows().into_iter();
-        let coefficients = rows.map(|r| r.iter().map(|&c| f64::from(c)).collect()).collect();
-        Self::try_from(RuntimeParts { form, with_classes, terms, coefficients, bounds_secs })
+        if coefficients.nrows() == 0 {
+            return Err(SurrogateError::Empty { what: "runtime model" });
+        }
+        terms.check(form.n_variables(with_classes))?;
+        let (low, high) = bounds_secs;
+        if !(low > 0.0 && low <= high && high.is_finite()) {
+            let what = "bounds of runtimes";
+            return Err(SurrogateError::NotPositive { what, at: 0, value: low });
+        }
+        let (wanted, got) = (terms.len(), coefficients.ncols());
+        if wanted != got {
+            return Err(SurrogateError::Size { what: "runtime coefficients", wanted, got });
+        }
+        let wide = |row: ndarray::ArrayView1<f32>| row.iter().map(|&c| f64::from(c)).collect();
+        let coefficients: Vec<Vec<f64>> = coefficients.outer_iter().map(wide).collect();
+        for (at, own) in coefficients.iter().enumerate() {
+            if let Some(&value) = own.iter().find(|v| !v.is_finite()) {
+                return Err(SurrogateError::NotFinite { what: "runtime coefficients", at, value });
+            }
+        }
+        Ok(Self { form, with_classes, terms, coefficients, bounds_secs })
     }
 
     /// How many pipelines it predicts.

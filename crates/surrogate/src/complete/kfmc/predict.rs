@@ -8,7 +8,7 @@ use crate::algebra::spd_solve;
 use crate::{Scalar, SurrogateError};
 
 /// Moves after which a new pipeline has settled.
-const NEW_COLUMN_ROUNDS: usize = 100;
+pub(super) const NEW_COLUMN_ROUNDS: usize = 100;
 
 /// A new pipeline, completed.
 #[derive(Clone, Debug)]

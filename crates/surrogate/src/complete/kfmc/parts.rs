@@ -1,13 +1,11 @@
-//! Kernel models as plain data: what is written, and what must hold of what is read.
-
-use serde::{Deserialize, Serialize};
+//! Kernel models taken apart, and what must hold of parts that are put together.
 
 use super::KernelModel;
 use super::dictionary::Dictionary;
 use crate::{Scalar, SurrogateError};
 
 /// The parts of a [`KernelModel`]; the momentum of its training is not among them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct KernelParts<T> {
     /// Datasets: the length of an atom.
     pub n_datasets: usize,
