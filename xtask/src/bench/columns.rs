@@ -14,6 +14,7 @@ use ndarray::{Array2, Axis, IxDyn};
 use pitchpipe_automl::offline::Store;
 use pitchpipe_automl::offline::train::Stack;
 use pitchpipe_automl::surrogate::ErrorKind;
+use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
 use pitchpipe_surrogate::columns::{NewColumn, NewColumns};
 use pitchpipe_surrogate::complete::{EmOptions, complete_tucker};
@@ -184,7 +185,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 /// The kind of each of the 183 estimators.
 fn kinds_of_estimators() -> Vec<&'static str> {
-    pitchpipe_learn::search_space::estimators().iter().map(|e| e.name()).collect()
+    SearchSpace::paper().estimators().iter().map(|e| e.kind().name()).collect()
 }
 
 /// A prior over some columns, and the embeddings of the training datasets under it.

@@ -1,22 +1,30 @@
-//! Adding a dataset's row or a pipeline's column to a trained surrogate, without training it again.
+//! Taking new datasets, new blocks of pipelines and new runs into a surrogate, without training it again.
 //!
 //! A row: its embedding is estimated from what was observed; the priors' means and covariances move as they
 //! would have with one row more, within the directions they have; the dictionary of the kernel model gets
 //! a row (paper, "Performance Prediction on New Dataset by KFMC"). Embeddings of pipelines stay.
 //!
-//! A column: with the embeddings of the training datasets at hand, that of a pipeline is a regression of its
-//! errors on them; the kernel model completes it by its out-of-sample extension.
+//! Columns of blocks that it does not know are added by `columns.rs`. A column that it knows can be estimated anew:
+//! with the embeddings of the training datasets at hand, that of a pipeline is a regression of its errors on
+//! them; the kernel model completes it by its out-of-sample extension.
 
 use std::sync::Arc;
 
 use ndarray::{Array1, Array2, Axis};
-use pitchpipe_learn::PipelineId;
+use pitchpipe_learn::search_space::{Mapping, SpaceMismatch};
+use pitchpipe_learn::{PipelineId, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
 use pitchpipe_surrogate::policy::KERNEL_RIDGE;
 
+use super::columns::{AddedBlock, Run};
 use super::{ErrorKind, Surrogate, TrainedDataset};
+use crate::offline::Seen;
+use crate::offline::train::{Stack, StackRow};
+
+/// A dataset with fewer entries of known pipelines than this is not placed among the others.
+const FEWEST_ENTRIES: usize = 20;
 
 /// Standard deviation of a measured error, or of its root.
 const NOISE: f64 = 0.02;
@@ -39,6 +47,9 @@ pub enum ExtendError {
         /// Of what.
         what: String,
     },
+    /// The store has a block of this name with other pipelines, or one that cannot be added.
+    #[error(transparent)]
+    Mismatch(#[from] SpaceMismatch),
     /// The numbers do not fit.
     #[error(transparent)]
     Numbers(#[from] SurrogateError),
@@ -88,7 +99,101 @@ impl DatasetEmbeddings {
     }
 }
 
+/// What an extension brought.
+#[derive(Clone, Debug, Default)]
+pub struct Extension {
+    /// Datasets that became rows.
+    pub datasets: Vec<String>,
+    /// Errors that these rows were placed by.
+    pub n_entries: usize,
+    /// Blocks whose pipelines became columns.
+    pub blocks: Vec<AddedBlock>,
+    /// Datasets of which too little is known to place them; their runs of new pipelines are not used.
+    pub not_placed: Vec<String>,
+}
+
 impl Surrogate {
+    /// Takes in what a store holds beyond it: datasets that it does not know become rows, blocks of pipelines that it
+    /// does not know become columns.
+    pub fn extend(&mut self, stack: &Stack) -> Result<Extension, ExtendError> {
+        let mut extension = Extension::default();
+        let mut spaces = vec![Arc::clone(&self.space)];
+        for block in stack.space.blocks() {
+            let last = &spaces[spaces.len() - 1];
+            if last.range_of(block.name()).is_none() {
+                let blocks = last.blocks().iter().chain([block]).cloned().collect();
+                spaces.push(Arc::new(SearchSpace::new(blocks).map_err(SpaceMismatch::from)?));
+            }
+        }
+        let mapping = stack.space.manifest().check(&spaces[spaces.len() - 1])?;
+        let mut runs = Vec::new();
+        for row in stack.rows.iter().chain(&stack.too_few) {
+            match self.place(row, &mapping, &mut extension)? {
+                Some(dataset) => runs.extend(self.new_runs(row, dataset, &mapping)),
+                None => extension.not_placed.push(row.name.clone()),
+            }
+        }
+        for space in &spaces[1..] {
+            extension.blocks.push(self.add_block(space, &runs)?);
+        }
+        Ok(extension)
+    }
+
+    /// The position of a store's dataset in the facts; where it is not there, it becomes a row.
+    fn place(
+        &mut self,
+        row: &StackRow,
+        mapping: &Mapping,
+        extension: &mut Extension,
+    ) -> Result<Option<usize>, ExtendError> {
+        let content = row.about.as_ref().and_then(|a| a.content.clone());
+        let is_same = |known: &TrainedDataset| {
+            (content.is_some() && known.content == content)
+                || (known.name == row.name && known.is_published == row.is_published)
+        };
+        if let Some(at) = self.facts.datasets.iter().position(is_same) {
+            return Ok(Some(at));
+        }
+        let n_known = self.space.n_pipelines();
+        let errors = |of: fn(&Seen) -> Option<f32>| -> Vec<(usize, f64)> {
+            let known = |seen: &Seen| {
+                let id = mapping.get(seen.pipeline).filter(|id| id.index() < n_known)?;
+                Some((id.index(), f64::from(of(seen)?)))
+            };
+            row.seen.iter().filter_map(known).collect()
+        };
+        let new = DatasetRow {
+            name: row.name.clone(),
+            content,
+            native: errors(|s| Some(s.error)),
+            decided: errors(|s| s.decided),
+        };
+        if new.native.len() < FEWEST_ENTRIES {
+            return Ok(None);
+        }
+        self.add_dataset(&new)?;
+        extension.n_entries += new.native.len();
+        extension.datasets.push(new.name);
+        Ok(Some(self.facts.datasets.len() - 1))
+    }
+
+    /// A dataset's runs of pipelines that are not known yet.
+    fn new_runs(&self, row: &StackRow, dataset: usize, mapping: &Mapping) -> Vec<Run> {
+        let n_known = self.space.n_pipelines();
+        let run = |seen: &Seen| {
+            let pipeline = mapping.get(seen.pipeline).filter(|id| id.index() >= n_known)?;
+            Some(Run {
+                pipeline,
+                dataset,
+                native: f64::from(seen.error),
+                decided: seen.decided.map(f64::from),
+                secs: f64::from(seen.runtime_s),
+                size: row.about.as_ref().map(|about| about.size),
+            })
+        };
+        row.seen.iter().filter_map(run).collect()
+    }
+
     /// Takes in a dataset that it was not trained on.
     pub fn add_dataset(&mut self, row: &DatasetRow) -> Result<(), ExtendError> {
         let name = row.name.clone();
@@ -366,27 +471,4 @@ pub(crate) fn cholesky_solve(mut a: Array2<f64>, x: &mut [f64]) -> Result<(), Su
         x[i] = (x[i] - dot) / a[(i, i)];
     }
     Ok(())
-}
-
-/// Embeddings of the rows a prior was learned from: `(I + L N⁻¹ Lᵀ)⁻¹ L N⁻¹ (row - mean)`.
-pub(crate) fn embed_rows(
-    prior: &Prior,
-    completed: &Array2<f32>,
-) -> Result<Array2<f32>, SurrogateError> {
-    let factor = prior.factor();
-    let weighted =
-        Array2::from_shape_fn(factor.raw_dim(), |(i, j)| factor[(i, j)] / prior.noise()[j] as f32);
-    let mut normal = weighted.dot(&factor.t()).mapv(f64::from);
-    (0..normal.nrows()).for_each(|i| normal[(i, i)] += 1.0);
-    let deviations = Array2::from_shape_fn(completed.raw_dim(), |(i, j)| {
-        (prior.scale().of(f64::from(completed[(i, j)])) - prior.mean()[j]) as f32
-    });
-    let right = weighted.dot(&deviations.t());
-    let mut scores = Array2::zeros(right.raw_dim());
-    for d in 0..right.ncols() {
-        let mut x = wide(right.column(d));
-        cholesky_solve(normal.clone(), &mut x)?;
-        scores.column_mut(d).iter_mut().zip(x).for_each(|(s, v)| *s = v as f32);
-    }
-    Ok(scores)
 }

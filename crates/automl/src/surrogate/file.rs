@@ -1,4 +1,6 @@
-//! The file of a surrogate: magic, version, checksum, then a compressed header and its matrices.
+//! The file of a surrogate: magic, version, checksum, then, compressed, its search space, its contents and matrices.
+//!
+//! Format 1 had no search space and is read as one of the paper's.
 
 use std::fs;
 use std::io::Read;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 
 use ndarray::ArrayView2;
 use pitchpipe_learn::SearchSpace;
+use pitchpipe_learn::search_space::{Manifest, SpaceMismatch};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, Scale};
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
@@ -16,10 +19,12 @@ use serde::{Deserialize, Serialize};
 
 use super::packed::{Form, Header, Packer, Unpacker, damaged};
 use super::runtimes::ScaledModel;
-use super::{DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
+use super::{AddedBlock, DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
 
 const MAGIC: &[u8; 4] = b"ppSU";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
+/// The format without a search space.
+const WITHOUT_SPACE: u16 = 1;
 /// The bytes before the compressed part: magic, version, checksum.
 const PREAMBLE: usize = 10;
 /// No surrogate of ours unpacks to more; a file that does is not taken in.
@@ -61,7 +66,7 @@ pub enum SurrogateFileError {
     #[error("not a surrogate: it does not start like one")]
     NotASurrogate,
     /// A later program wrote it.
-    #[error("surrogate format {found}; this pitchpipe reads format {VERSION}")]
+    #[error("surrogate format {found}; this pitchpipe reads formats 1 and {VERSION}")]
     Version {
         /// Its format.
         found: u16,
@@ -80,6 +85,9 @@ pub enum SurrogateFileError {
         /// Ours.
         wanted: String,
     },
+    /// A block of its search space is not what this program has, or knows how to make.
+    #[error("this surrogate is of other pipelines: {0}")]
+    Blocks(#[from] SpaceMismatch),
 }
 
 impl SurrogateFileError {
@@ -88,7 +96,8 @@ impl SurrogateFileError {
         match self {
             Self::NotASurrogate => Some("name a file made by `pitchpipe meta train`".into()),
             Self::Version { .. } => Some("upgrade pitchpipe".into()),
-            Self::Damaged { .. } | Self::SearchSpace { .. } => {
+            Self::Blocks(SpaceMismatch::Unknown { .. }) => Some("upgrade pitchpipe".into()),
+            Self::Damaged { .. } | Self::SearchSpace { .. } | Self::Blocks(_) => {
                 Some("train it again with `pitchpipe meta train`".into())
             }
             Self::File { source, .. } => source.help(),
@@ -105,7 +114,14 @@ impl From<SurrogateError> for SurrogateFileError {
     }
 }
 
-/// All but the numbers.
+/// What its columns are.
+#[derive(Serialize, Deserialize)]
+struct Columns {
+    space: Manifest,
+    added: Vec<AddedBlock>,
+}
+
+/// All else but the numbers.
 #[derive(Serialize, Deserialize)]
 struct Contents {
     facts: TrainingFacts,
@@ -193,7 +209,9 @@ impl Surrogate {
             datasets: datasets.map(|d| d.is_some()),
             matrices: packer.headers,
         };
-        let mut body = postcard::to_stdvec(&contents).expect("plain data is always written");
+        let columns = Columns { space: self.space.manifest(), added: self.added.clone() };
+        let mut body = postcard::to_stdvec(&columns).expect("plain data is always written");
+        body.extend(postcard::to_stdvec(&contents).expect("plain data is always written"));
         body.extend(packer.bytes);
         let compressed =
             zstd::bulk::compress(&body, COMPRESSION).map_err(SurrogateFileError::Packing)?;
@@ -211,7 +229,7 @@ impl Surrogate {
         let too_short = || damaged("it ends too early");
         let (version, rest) = rest.split_first_chunk().ok_or_else(too_short)?;
         let found = u16::from_le_bytes(*version);
-        if found != VERSION {
+        if !(WITHOUT_SPACE..=VERSION).contains(&found) {
             return Err(SurrogateFileError::Version { found });
         }
         let (checksum, compressed) = rest.split_first_chunk().ok_or_else(too_short)?;
@@ -222,19 +240,36 @@ impl Surrogate {
         zstd::stream::read::Decoder::new(compressed)
             .and_then(|decoder| decoder.take(MOST_BYTES).read_to_end(&mut body))
             .map_err(|e| damaged(&e.to_string()))?;
+        let unreadable = |e: postcard::Error| damaged(&e.to_string());
+        let mut rest = body.as_slice();
+        let mut columns: Option<Columns> = None;
+        if found > WITHOUT_SPACE {
+            let (read, after) = postcard::take_from_bytes(rest).map_err(unreadable)?;
+            (columns, rest) = (Some(read), after);
+        }
         let (contents, numbers): (Contents, &[u8]) =
-            postcard::take_from_bytes(&body).map_err(|e| damaged(&e.to_string()))?;
-        unpack(contents, numbers)
+            postcard::take_from_bytes(rest).map_err(unreadable)?;
+        unpack(columns, contents, numbers)
     }
 }
 
-fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFileError> {
-    let wanted = crate::offline::search_space_key();
-    if contents.facts.search_space != wanted {
-        let found = contents.facts.search_space;
-        return Err(SurrogateFileError::SearchSpace { found, wanted });
-    }
-    let space = SearchSpace::paper();
+fn unpack(
+    columns: Option<Columns>,
+    contents: Contents,
+    numbers: &[u8],
+) -> Result<Surrogate, SurrogateFileError> {
+    let (space, added) = match columns {
+        Some(Columns { space, added }) => (Arc::new(space.space(&SearchSpace::all())?), added),
+        None => {
+            let (found, wanted) =
+                (&contents.facts.search_space, crate::offline::search_space_key());
+            if *found != wanted {
+                let found = found.clone();
+                return Err(SurrogateFileError::SearchSpace { found, wanted });
+            }
+            (SearchSpace::paper(), Vec::new())
+        }
+    };
     let mut unpacker = Unpacker::new(contents.matrices, numbers);
     let mut priors = [None, None];
     for (slot, scale) in priors.iter_mut().zip(contents.priors) {
@@ -308,6 +343,7 @@ fn unpack(contents: Contents, numbers: &[u8]) -> Result<Surrogate, SurrogateFile
         runtimes,
         best_on_average,
         embeddings,
+        added,
     })
 }
 

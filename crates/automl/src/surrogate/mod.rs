@@ -4,6 +4,7 @@
 //! polynomials of runtimes. One is [embedded](Surrogate::embedded) in the program; `pitchpipe meta train`
 //! makes others.
 
+mod columns;
 mod extend;
 mod facts;
 mod file;
@@ -19,8 +20,9 @@ use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::KernelModel;
 
-pub(crate) use extend::{DatasetEmbeddings, embed_rows};
-pub use extend::{DatasetRow, ExtendError, PipelineColumn};
+pub use columns::AddedBlock;
+pub(crate) use extend::DatasetEmbeddings;
+pub use extend::{DatasetRow, ExtendError, Extension, PipelineColumn};
 pub use facts::{CompletionFacts, RuntimeAccuracy, TrainedDataset, TrainingFacts};
 pub use file::SurrogateFileError;
 pub use runtimes::Runtimes;
@@ -66,6 +68,7 @@ pub struct Surrogate {
     pub(crate) runtimes: Runtimes,
     pub(crate) best_on_average: PipelineId,
     pub(crate) embeddings: DatasetEmbeddings,
+    pub(crate) added: Vec<AddedBlock>,
 }
 
 impl Surrogate {
@@ -77,6 +80,11 @@ impl Surrogate {
     /// The pipelines it speaks of: its columns are their numbers.
     pub fn space(&self) -> &Arc<SearchSpace> {
         &self.space
+    }
+
+    /// Blocks that were added to it after its training, in the order of their columns.
+    pub fn added_blocks(&self) -> &[AddedBlock] {
+        &self.added
     }
 
     /// What it was trained on, and how well it does.

@@ -7,6 +7,7 @@
 //! from all preparations, times what its reducer and standardizer save estimators of its type. That factor may
 //! depend on the scale of the columns: solvers given columns of large numbers as they are hardly converge.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2, Axis};
@@ -16,6 +17,7 @@ use pitchpipe_learn::reduce::Reducer;
 use pitchpipe_learn::scale::Scaler;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
+use pitchpipe_surrogate::columns::NewColumns;
 use pitchpipe_surrogate::runtime::{RuntimeCorrection, RuntimeForm, RuntimeModel};
 
 use super::DatasetSize;
@@ -34,7 +36,10 @@ const FACTOR_PULL: f64 = 5.0;
 /// Predicted runtimes of all pipelines, each as if it ran alone.
 #[derive(Clone, Debug)]
 pub struct Runtimes {
+    /// What the polynomials were trained for; those of pipelines added later follow them.
     space: Arc<SearchSpace>,
+    /// The encoder of each pipeline that was added.
+    added: Vec<usize>,
     pub(super) model: ScaledModel,
     pub(super) correction: RuntimeCorrection,
 }
@@ -59,37 +64,100 @@ impl Runtimes {
         let residuals = residuals(space, &model, sizes, secs)?;
         let (low, high) = BOUNDS_SECS;
         let correction = RuntimeCorrection::of_residuals(residuals.view())?.bounded(low, high);
-        Ok(Self { space: Arc::clone(space), model, correction })
+        Ok(Self { space: Arc::clone(space), added: Vec::new(), model, correction })
     }
 
+    /// Puts runtimes together; the first block of the space is what they were trained for.
     pub(super) fn from_parts(
         space: &Arc<SearchSpace>,
         model: ScaledModel,
         correction: Arc<Prior>,
     ) -> Result<Self, SurrogateError> {
+        let whole = space;
+        let space = &trained_space(whole);
+        let added: Vec<usize> = encoders(whole, space.n_pipelines());
         let (_, n_groups) = factor_of(space, &[]);
-        for (wanted, got) in [
-            (space.n_pipelines() / N_ENCODERS, model.polynomials.n_pipelines()),
-            (n_groups + 1, model.slopes.len()),
-        ] {
+        let n_columns = space.n_pipelines() / N_ENCODERS + added.len();
+        for (wanted, got) in
+            [(n_columns, model.polynomials.n_pipelines()), (n_groups + 1, model.slopes.len())]
+        {
             if got != wanted {
                 return Err(SurrogateError::Size { what: "runtimes", wanted, got });
             }
         }
         let got = correction.n_pipelines();
-        let wanted = space.n_pipelines();
+        let wanted = whole.n_pipelines();
         if got != wanted {
             let what = "correction of runtimes";
             return Err(SurrogateError::Size { what, wanted, got });
         }
         let (low, high) = BOUNDS_SECS;
         let correction = RuntimeCorrection::of_prior(correction).bounded(low, high);
-        Ok(Self { space: Arc::clone(space), model, correction })
+        Ok(Self { space: Arc::clone(space), added, model, correction })
+    }
+
+    /// Takes in pipelines: `wider` has all that are known before them, `sizes` those of some datasets by their
+    /// positions, and `new` the seconds measured there; kin are numbers of pipelines.
+    pub(super) fn add_columns(
+        &mut self,
+        wider: &SearchSpace,
+        sizes: &BTreeMap<usize, DatasetSize>,
+        mut new: NewColumns,
+    ) -> Result<(), SurrogateError> {
+        let n_known = self.space.n_pipelines() + self.added.len();
+        let encoders = encoders(wider, n_known);
+        let correction = {
+            let mut unmeasured = new.clone();
+            unmeasured.columns.iter_mut().for_each(|column| column.measured.clear());
+            let prior = self.correction.prior();
+            // Residuals of datasets are not kept: kin alone say how the new ones deviate with others.
+            let nothing = Array2::zeros((prior.rank(), 0));
+            prior.with_columns(nothing.view(), &unmeasured)?.0
+        };
+        let mut columns = vec![0; n_known];
+        for encoder in 0..N_ENCODERS {
+            for (column, j) in with_encoder(&self.space, encoder).into_iter().enumerate() {
+                columns[j] = column;
+            }
+        }
+        let n_trained = self.space.n_pipelines();
+        for (at, column) in columns[n_trained..].iter_mut().enumerate() {
+            *column = n_trained / N_ENCODERS + at;
+        }
+        for (j, _) in new.kin.iter_mut().flatten() {
+            *j = columns[*j];
+        }
+        // Each dataset once for each encoder, as the number of features depends on it.
+        let places: BTreeMap<usize, usize> =
+            sizes.keys().enumerate().map(|(at, &dataset)| (dataset, at)).collect();
+        let seen: Vec<_> = (0..N_ENCODERS)
+            .flat_map(|encoder| sizes.values().map(move |size| size.for_encoder(encoder)))
+            .collect();
+        for (column, &encoder) in new.columns.iter_mut().zip(&encoders) {
+            for (dataset, _) in &mut column.measured {
+                *dataset = encoder * sizes.len() + places[dataset];
+            }
+        }
+        self.model.polynomials = self.model.polynomials.with_columns(&seen, &new)?;
+        let (low, high) = BOUNDS_SECS;
+        self.correction = RuntimeCorrection::of_prior(Arc::new(correction)).bounded(low, high);
+        self.added.extend(encoders);
+        Ok(())
     }
 
     /// Seconds that each pipeline is expected to take, cross-validated alone on a dataset of this size.
     pub fn predict_secs(&self, size: &DatasetSize) -> Vec<f64> {
-        predict(&self.space, &self.model, size).expect("sizes are at least 1")
+        let mut secs = predict(&self.space, &self.model, size).expect("sizes are at least 1");
+        if !self.added.is_empty() {
+            let first = secs.len() / N_ENCODERS;
+            let by_encoder: Vec<Vec<f64>> = (0..N_ENCODERS)
+                .map(|encoder| self.model.polynomials.predict_secs(&size.for_encoder(encoder)))
+                .collect::<Result<_, _>>()
+                .expect("sizes are at least 1");
+            let added = self.added.iter().enumerate();
+            secs.extend(added.map(|(at, &encoder)| by_encoder[encoder][first + at]));
+        }
+        secs
     }
 
     /// How predictions are corrected as runs come in.
@@ -129,6 +197,21 @@ pub(crate) fn cross_validate(
     }
     let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;
     Ok(counts.into_iter().map(|(two, four, n)| (share(two, n), share(four, n), n)).collect())
+}
+
+/// The space of the first block, which polynomials are trained for.
+fn trained_space(space: &Arc<SearchSpace>) -> Arc<SearchSpace> {
+    if space.blocks().len() == 1 {
+        return Arc::clone(space);
+    }
+    let first = SearchSpace::new(vec![space.blocks()[0].clone()]);
+    Arc::new(first.expect("a block of a space is one itself"))
+}
+
+/// The encoder of each pipeline from this number on.
+fn encoders(space: &SearchSpace, first: usize) -> Vec<usize> {
+    let encoder = |id| Encoder::ALL.iter().position(|&e| e == space.preparation(id).encoder);
+    space.ids().skip(first).map(|id| encoder(id).unwrap_or(0)).collect()
 }
 
 /// The pipelines that have an encoder, by flat index.

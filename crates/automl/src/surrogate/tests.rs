@@ -1,10 +1,14 @@
 //! The file of a surrogate, whole and damaged.
 
 use ndarray::Array2;
+use pitchpipe_learn::Pipeline;
+use pitchpipe_learn::search_space::Block;
 use pitchpipe_surrogate::bayes::{Prior, PriorSettings, Scale};
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
 
 use super::*;
+use crate::offline::train::{Stack, StackRow};
+use crate::offline::{About, Seen};
 
 const N_PIPELINES: usize = 23_424;
 
@@ -54,6 +58,7 @@ fn example() -> Surrogate {
         runtimes: Runtimes::fit(&space, &sizes, secs.view()).unwrap(),
         best_on_average: 21_669.into(),
         embeddings: DatasetEmbeddings::default(),
+        added: Vec::new(),
         space,
     }
 }
@@ -107,7 +112,7 @@ fn a_cut_or_changed_file_is_a_typed_error() {
     let mut later = bytes;
     later[4] = 9;
     let message = Surrogate::from_bytes(&later).unwrap_err().to_string();
-    assert_eq!(message, "surrogate format 9; this pitchpipe reads format 1");
+    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 and 2");
 }
 
 #[test]
@@ -118,8 +123,14 @@ fn lies_within_a_sound_file_are_noticed() {
         change(&mut surrogate);
         Surrogate::from_bytes(&surrogate.to_bytes().unwrap()).map(|_| ()).unwrap_err().to_string()
     };
-    let space = altered(|s| s.facts.search_space = "7-00".to_owned());
-    assert!(space.starts_with("this surrogate is of search space 7-00"), "{space}");
+    let space = altered(|s| {
+        let mut product = s.space.blocks()[0].as_product().cloned().unwrap();
+        product.estimators.swap(3, 4);
+        let block = Block::product("paper", product);
+        s.space = Arc::new(SearchSpace::new(vec![block]).unwrap());
+    });
+    assert!(space.starts_with("this surrogate is of other pipelines: block paper"), "{space}");
+    assert!(space.contains("as estimator 3"), "{space}");
     let beyond = altered(|s| s.oboe.as_mut().unwrap().pipelines[3] = 1 << 30);
     assert!(beyond.contains("does not exist"), "{beyond}");
     let rank = altered(|s| s.oboe.as_mut().unwrap().initial_rank = 0);
@@ -132,7 +143,7 @@ fn lies_within_a_sound_file_are_noticed() {
 fn bytes_that_ask_for_more_than_there_is_get_nothing() {
     let frame = |body: &[u8]| {
         let compressed = zstd::bulk::compress(body, 1).unwrap();
-        let mut bytes = b"ppSU\x01\x00".to_vec();
+        let mut bytes = b"ppSU\x02\x00".to_vec();
         bytes.extend(crc32fast::hash(&compressed).to_le_bytes());
         bytes.extend(compressed);
         bytes
@@ -170,7 +181,7 @@ fn extensible() -> (Surrogate, Array2<f32>) {
     let errors = Array2::from_shape_fn((5, N_PIPELINES), |(i, j)| wave(i, j));
     let mut surrogate = example();
     let prior = surrogate.prior(ErrorKind::Native).unwrap();
-    let embedded = embed_rows(&prior, &errors).unwrap();
+    let embedded = prior.embed(errors.view()).unwrap();
     surrogate.embeddings.native = Some(embedded.clone());
     surrogate.embeddings.decided = Some(embedded);
     surrogate.facts.datasets = (0..5)
@@ -226,4 +237,106 @@ fn a_column_estimated_anew_comes_out_as_it_was_trained() {
     assert_eq!(a.column(4322), b.column(4322));
     let nothing = PipelineColumn { pipeline, native: Vec::new(), decided: Vec::new() };
     assert!(matches!(surrogate.set_pipeline(&nothing), Err(ExtendError::Nothing { .. })));
+}
+
+/// A second block: boosting with a rate that the paper does not have, without the steps before it that trees do not need.
+fn second_block() -> Block {
+    let paper = SearchSpace::paper();
+    let like = paper.pipeline(21_669.into());
+    let rates = [0.03, 0.3].map(|learning_rate| {
+        let estimator = like.estimator.to_string().replace("0.25", &learning_rate.to_string());
+        Pipeline { estimator: estimator.parse().unwrap(), ..like.clone() }
+    });
+    Block::list("rates", rates.to_vec())
+}
+
+/// A store's rows with the second block measured on the first three datasets, and on one that is new.
+fn measured(errors: &Array2<f32>) -> Stack {
+    let paper = SearchSpace::paper();
+    let space = SearchSpace::new(paper.blocks().iter().cloned().chain([second_block()]).collect());
+    let size = DatasetSize {
+        n_rows: 300,
+        n_features: 6,
+        n_encoded: 9,
+        n_classes: Some(2),
+        largest_scale: None,
+    };
+    let row = |i: usize| {
+        let seen = |pipeline: usize, error: f32| Seen {
+            pipeline: pipeline as u32,
+            error,
+            decided: Some(error),
+            runtime_s: 0.5 + error,
+        };
+        let known = (0..40).map(|j| seen(500 * j, wave(i, 500 * j)));
+        let new = (0..2).map(|j| seen(N_PIPELINES + j, wave(i, 21_669) + 0.1));
+        StackRow {
+            name: if i < 5 { format!("table-{i}") } else { "new".to_owned() },
+            is_published: false,
+            about: Some(About { content: None, size }),
+            seen: known.chain(new).collect(),
+        }
+    };
+    assert_eq!(errors[(1, 3)], wave(1, 3));
+    Stack {
+        space: Arc::new(space.unwrap()),
+        rows: [0, 1, 2, 9].map(row).to_vec(),
+        left_out: Vec::new(),
+        too_few: Vec::new(),
+        damaged: Vec::new(),
+    }
+}
+
+#[test]
+fn a_store_with_a_block_that_is_not_known_adds_its_columns_and_the_file_keeps_them() {
+    let (mut surrogate, errors) = extensible();
+    let before = surrogate.prior(ErrorKind::Native).unwrap().mean()[21_669];
+    let extension = surrogate.extend(&measured(&errors)).unwrap();
+    assert_eq!((extension.datasets, extension.n_entries), (vec!["new".to_owned()], 40));
+    let block = &extension.blocks[0];
+    assert_eq!((block.name.as_str(), block.n_pipelines, block.n_measured), ("rates", 2, 2));
+    assert_eq!((block.n_entries, block.n_datasets), (8, 4));
+    assert_eq!(block.kin, ["gradient_boosting"]);
+    let read = Surrogate::from_bytes(&surrogate.to_bytes()).unwrap();
+    assert_eq!(read.added_blocks(), surrogate.added_blocks());
+    assert_eq!(read.space().key(), surrogate.space().key());
+    for surrogate in [&surrogate, &read] {
+        assert_eq!(surrogate.space().n_pipelines(), N_PIPELINES + 2);
+        for kind in [ErrorKind::Native, ErrorKind::Decided] {
+            let prior = surrogate.prior(kind).unwrap();
+            assert_eq!(prior.n_pipelines(), N_PIPELINES + 2);
+            // A tenth more than the column it is like, on the scale of roots.
+            assert!(prior.mean()[N_PIPELINES] > before + 0.04, "{}", prior.mean()[N_PIPELINES]);
+        }
+        assert_eq!(surrogate.tensor_oboe().unwrap().pipelines.len(), N_PIPELINES);
+        assert_eq!(surrogate.kernel_oboe().unwrap().n_pipelines(), N_PIPELINES + 2);
+        let size = DatasetSize {
+            n_rows: 300,
+            n_features: 6,
+            n_encoded: 9,
+            n_classes: Some(2),
+            largest_scale: None,
+        };
+        let secs = surrogate.runtimes().predict_secs(&size);
+        assert_eq!(secs.len(), N_PIPELINES + 2);
+        assert!((secs[N_PIPELINES] / 0.9).ln().abs() < 0.7, "{}", secs[N_PIPELINES]);
+    }
+    // Once more brings nothing.
+    let again = surrogate.extend(&measured(&errors)).unwrap();
+    assert!(again.datasets.is_empty() && again.blocks.is_empty());
+}
+
+#[test]
+fn a_block_that_was_not_measured_leans_on_its_kin() {
+    let (mut surrogate, errors) = extensible();
+    let mut stack = measured(&errors);
+    stack.rows.clear();
+    let extension = surrogate.extend(&stack).unwrap();
+    assert_eq!((extension.blocks[0].n_measured, extension.blocks[0].n_entries), (0, 0));
+    let prior = surrogate.prior(ErrorKind::Decided).unwrap();
+    let boosting =
+        |j: &usize| surrogate.space().kind((*j as u32).into()).name() == "gradient_boosting";
+    let kin: Vec<f64> = (118 * 183..119 * 183).filter(boosting).map(|j| prior.mean()[j]).collect();
+    let mean = kin.iter().sum::<f64>() / kin.len() as f64;
+    assert!((prior.mean()[N_PIPELINES + 1] - mean).abs() < 1e-5);
 }

@@ -183,17 +183,21 @@ fn method(text: &str) -> Result<Methods, String> {
         .ok_or_else(|| "expected matrix, tensor, kernel, bayes or all".to_owned())
 }
 
-/// Take new datasets, or new runs of some pipelines, into a surrogate without training it again.
+/// Take new datasets and new pipelines into a surrogate without training it again, in seconds.
 ///
-/// Datasets of the store that the surrogate was not trained on become rows of it. With --pipelines, the columns of
-/// those pipelines are estimated anew from their runs on datasets that it was trained on.
+/// Datasets of the store that the surrogate does not know become rows of it. Blocks of pipelines that it does not know
+/// become columns: each starts as the mean of its kin (pipelines behind the same preparation; of the same kind of
+/// estimator, where there are any) and moves as far as its runs say. A few datasets go a long way, and pipelines that
+/// were not run learn from others of their kind. With --pipelines, columns that the surrogate has are estimated anew
+/// from their runs on datasets that it was trained on.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  pitchpipe meta extend mine.surrogate --store new --out more.surrogate
+  pitchpipe meta collect tables/ --store new --fraction 0.1
+  pitchpipe meta extend default --store new --out more.surrogate
   pitchpipe meta extend mine.surrogate --store store --pipelines 21669,7310 --out more.surrogate")]
 pub(crate) struct ExtendArgs {
-    /// The surrogate
+    /// The surrogate's file; `default` is the surrogate inside this program
     pub(crate) surrogate: PathBuf,
 
     /// The store with the new runs

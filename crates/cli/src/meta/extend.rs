@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use pitchpipe_automl::offline::Store;
-use pitchpipe_automl::offline::train::{Stack, StackRow};
-use pitchpipe_automl::surrogate::{DatasetRow, ExtendError, PipelineColumn, Surrogate};
+use pitchpipe_automl::offline::train::Stack;
+use pitchpipe_automl::surrogate::{AddedBlock, Extension, PipelineColumn, Surrogate};
 use serde_json::json;
 
 use super::args::ExtendArgs;
+use crate::console::say_line;
 use crate::failure::Failure;
 use crate::output::{self, Product};
 use crate::text::counted;
@@ -17,54 +19,66 @@ pub(crate) fn run(args: &ExtendArgs) -> Result<String, Failure> {
     output::check_name(&args.out, Product::Surrogate, "surrogate")?;
     let inputs: [&Path; 2] = [&args.surrogate, &args.store];
     output::check(&args.out, &inputs, Product::Surrogate, args.force)?;
-    let mut surrogate = Surrogate::read(&args.surrogate)?;
-    let stack = Stack::read(&[Store::open(&args.store)?], &BTreeSet::new())?;
-    let added = if args.pipelines.is_empty() {
-        let rows = add_rows(&mut surrogate, &stack)?;
-        if rows.is_empty() {
-            let message = "the surrogate knows every dataset of the store".to_owned();
-            let help = "collect others, or name --pipelines to estimate anew".to_owned();
-            return Err(Failure::with_help(message, help));
-        }
-        rows
+    let mut surrogate = if args.surrogate.as_os_str() == "default" {
+        Arc::unwrap_or_clone(Surrogate::embedded())
     } else {
-        let columns = args.pipelines.iter().map(|&p| set_column(&mut surrogate, &stack, p));
-        columns.collect::<Result<Vec<_>, _>>()?
+        Surrogate::read(&args.surrogate)?
     };
+    let stack = Stack::read(&[Store::open(&args.store)?], &BTreeSet::new())?;
+    if !args.pipelines.is_empty() {
+        let columns = args.pipelines.iter().map(|&p| set_column(&mut surrogate, &stack, p));
+        let numbers = columns.collect::<Result<Vec<_>, _>>()?;
+        surrogate.write(&args.out)?;
+        if args.json {
+            return Ok(format!("{}\n", json!({"extended_by": "pipeline", "added": numbers})));
+        }
+        let what = counted(numbers.len(), "pipeline");
+        let (names, out) = (numbers.join(", "), args.out.display());
+        return Ok(format!("{what} estimated anew: {names}\nwritten to {out}\n"));
+    }
+    let extension = surrogate.extend(&stack).map_err(|e| Failure::new(e.to_string()))?;
+    if extension.datasets.is_empty() && extension.blocks.is_empty() {
+        let message =
+            "the surrogate knows every dataset and every pipeline of the store".to_owned();
+        let help = "collect others, or name --pipelines to estimate anew".to_owned();
+        return Err(Failure::with_help(message, help));
+    }
+    for name in &extension.not_placed {
+        let why = "has too few runs of known pipelines to be placed; not used";
+        say_line(format_args!("warning: {name} {why}"));
+    }
     surrogate.write(&args.out)?;
-    let what = if args.pipelines.is_empty() { "dataset" } else { "pipeline" };
     if args.json {
-        let object = json!({"extended_by": what, "added": added});
+        let object = json!({
+            "extended_by": "dataset",
+            "added": extension.datasets,
+            "entries": extension.n_entries,
+            "blocks": extension.blocks,
+            "not_placed": extension.not_placed,
+        });
         return Ok(format!("{object}\n"));
     }
-    let names = added.join(", ");
-    Ok(format!(
-        "{} taken in: {names}\nwritten to {}\n",
-        counted(added.len(), what),
-        args.out.display()
-    ))
+    Ok(format!("{}written to {}\n", text(&extension), args.out.display()))
 }
 
-fn add_rows(surrogate: &mut Surrogate, stack: &Stack) -> Result<Vec<String>, Failure> {
-    let mut added = Vec::new();
-    for row in &stack.rows {
-        let content = row.about.as_ref().and_then(|a| a.content.clone());
-        if content.as_deref().is_some_and(|c| surrogate.facts().knows_content(c)) {
-            continue;
-        }
-        let new = DatasetRow {
-            name: row.name.clone(),
-            content,
-            native: errors(row, |s| Some(s.error)),
-            decided: errors(row, |s| s.decided),
-        };
-        match surrogate.add_dataset(&new) {
-            Ok(()) => added.push(row.name.clone()),
-            Err(ExtendError::Known { .. }) => {}
-            Err(e) => return Err(Failure::new(format!("{}: {e}", row.name))),
-        }
+/// What was added, a line for the rows and one for each block.
+fn text(extension: &Extension) -> String {
+    let mut text = String::new();
+    if !extension.datasets.is_empty() {
+        let datasets = counted(extension.datasets.len(), "dataset");
+        let entries = extension.n_entries;
+        let names = extension.datasets.join(", ");
+        text += &format!("{datasets} taken in, by {entries} runs: {names}\n");
     }
-    Ok(added)
+    for block in &extension.blocks {
+        let AddedBlock { name, n_pipelines, n_measured, n_entries, n_datasets, kin } = block;
+        let columns = counted(*n_pipelines, "column");
+        let datasets = counted(*n_datasets, "dataset");
+        text += &format!("{columns} added for block {name}: ");
+        text += &format!("{n_measured} measured, by {n_entries} runs on {datasets}; ");
+        text += &format!("kin: {}\n", kin.join(", "));
+    }
+    text
 }
 
 fn set_column(surrogate: &mut Surrogate, stack: &Stack, number: u32) -> Result<String, Failure> {
@@ -89,11 +103,4 @@ fn set_column(surrogate: &mut Surrogate, stack: &Stack, number: u32) -> Result<S
         Failure::with_help(e.to_string(), help)
     })?;
     Ok(number.to_string())
-}
-
-fn errors(
-    row: &StackRow,
-    of: fn(&pitchpipe_automl::offline::Seen) -> Option<f32>,
-) -> Vec<(usize, f64)> {
-    row.seen.iter().filter_map(|s| Some((s.pipeline as usize, f64::from(of(s)?)))).collect()
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pitchpipe_automl::offline::Store;
-use pitchpipe_automl::offline::train::{Method, Stack, Training};
+use pitchpipe_automl::offline::train::{Method, Stack, StackRow, Training};
 use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
 
 use super::args::TrainArgs;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
     for path in &stack.damaged {
         say_line(format_args!("warning: {} is damaged and was not read", path.display()));
     }
-    for name in &stack.too_few {
+    for StackRow { name, .. } in &stack.too_few {
         say_line(format_args!("warning: {name} has too few finished entries to train on"));
     }
     let training = Training {

@@ -19,7 +19,7 @@ use pitchpipe_surrogate::{Pca, SurrogateError};
 use super::search_space_key;
 use crate::surrogate::{
     CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, RuntimeAccuracy, Runtimes, Surrogate,
-    TrainedDataset, TrainingFacts, cross_validate_runtimes, embed_rows,
+    TrainedDataset, TrainingFacts, cross_validate_runtimes,
 };
 use complete::{by_matrix, by_tensor, error_rates, tensor_of};
 use decided::decided_errors;
@@ -153,6 +153,7 @@ impl Training {
             runtimes,
             best_on_average,
             embeddings,
+            added: Vec::new(),
         })
     }
 
@@ -215,7 +216,7 @@ impl Training {
     ) -> Result<EmbeddedPrior, SurrogateError> {
         let Some(completed) = completed else { return Ok((None, None)) };
         let prior = self.prior(stack, completed)?;
-        let embedded = embed_rows(&prior, completed)?;
+        let embedded = prior.embed(completed.view())?;
         Ok((Some(Arc::new(prior)), Some(embedded)))
     }
 

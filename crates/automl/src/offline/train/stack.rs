@@ -39,8 +39,8 @@ pub struct Stack {
     pub rows: Vec<StackRow>,
     /// Names that were left out because they were asked to be.
     pub left_out: Vec<String>,
-    /// Names that were left out because too little is known of them.
-    pub too_few: Vec<String>,
+    /// Rows that were left out because too little is known of them.
+    pub too_few: Vec<StackRow>,
     /// Shards that were damaged and not read.
     pub damaged: Vec<PathBuf>,
 }
@@ -100,7 +100,7 @@ impl Stack {
             if row.seen.len() >= FEWEST_ENTRIES {
                 stack.rows.push(row);
             } else {
-                stack.too_few.push(row.name);
+                stack.too_few.push(row);
             }
         }
         Ok(stack)
