@@ -11,7 +11,8 @@ const N_DATASETS: usize = 40;
 /// An error as three properties of the dataset make it, which pipelines weigh by their position.
 fn error(dataset: usize, position: f64) -> f64 {
     let property = |k: f64| (k * (dataset as f64 + 1.0)).sin();
-    0.3 + 0.08 * property(1.3)
+    0.3 + 0.1 * position.cos()
+        + 0.08 * property(1.3)
         + 0.1 * (0.9 * position).cos() * property(2.1)
         + 0.05 * position.sin() * property(0.7)
 }
@@ -30,7 +31,7 @@ fn new_columns(n: usize) -> NewColumns {
         kind: 0,
         setting: j / 2,
         measured: (0..if j == 1 { 0 } else { n })
-            .map(|d| (d, error(d, 3.2 + j as f64 / 10.0) + 0.1))
+            .map(|d| (d, error(d, 3.2 + j as f64 / 10.0) + 0.05))
             .collect(),
     };
     NewColumns { kin: vec![vec![(28, 1.0), (29, 2.0)]], columns: (0..3).map(column).collect() }
@@ -43,7 +44,7 @@ fn mean_error(prior: &Prior, scores: &Array2<f32>, j: usize) -> f64 {
         let along = factor.column(30 + j).dot(&scores.column(d));
         prior.mean()[30 + j] + f64::from(along)
     };
-    let truth = |d: usize| error(d, 3.2 + j as f64 / 10.0) + 0.1;
+    let truth = |d: usize| error(d, 3.2 + j as f64 / 10.0) + 0.05;
     (0..N_DATASETS).map(|d| (predicted(d) - truth(d)).abs()).sum::<f64>() / N_DATASETS as f64
 }
 
@@ -65,7 +66,7 @@ fn a_column_of_which_nothing_was_measured_is_its_kin() {
 fn a_column_approaches_what_was_measured_of_it_and_of_its_kind() {
     let (prior, scores) = trained();
     let mut last = [f64::INFINITY; 3];
-    for n in [0, 2, 10, N_DATASETS] {
+    for n in [0, 8, N_DATASETS] {
         let (wider, embedded) = prior.with_columns(scores.view(), &new_columns(n)).unwrap();
         // Without the direction of the kind, which knows the datasets that were measured.
         let mut alone = embedded.clone();
@@ -74,7 +75,7 @@ fn a_column_approaches_what_was_measured_of_it_and_of_its_kind() {
         assert!(errors.iter().zip(&last).all(|(now, before)| now < before), "{n}: {errors:?}");
         last = errors;
     }
-    assert!(last.iter().all(|&e| e < 0.01), "{last:?}");
+    assert!(last.iter().all(|&e| e < 0.02), "{last:?}");
 }
 
 #[test]
