@@ -18,8 +18,8 @@ use pitchpipe_surrogate::{Pca, SurrogateError};
 
 use super::search_space_key;
 use crate::surrogate::{
-    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, RuntimeAccuracy, Runtimes, Surrogate,
-    TrainedDataset, TrainingFacts, cross_validate_runtimes,
+    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, ExtendError, RuntimeAccuracy,
+    Runtimes, Surrogate, TrainedDataset, TrainingFacts, cross_validate_runtimes,
 };
 use complete::{by_matrix, by_tensor, error_rates, tensor_of};
 use decided::decided_errors;
@@ -97,10 +97,19 @@ pub struct Completed {
 }
 
 impl Training {
-    /// Trains a surrogate of the paper's pipelines; those of other blocks are added to it as columns
-    /// (`Surrogate::extend`).
+    /// Trains a surrogate of the paper's pipelines, and adds those of other blocks as columns beside them.
     pub fn run(&self, stack: &Stack) -> Result<Surrogate, SurrogateError> {
-        let stack = &stack.of_paper();
+        let mut surrogate = self.run_on_paper(&stack.of_paper())?;
+        if stack.space.blocks().len() > 1 {
+            surrogate.extend(stack).map_err(|e| match e {
+                ExtendError::Numbers(e) => e,
+                _ => SurrogateError::Empty { what: "what was measured of further blocks" },
+            })?;
+        }
+        Ok(surrogate)
+    }
+
+    fn run_on_paper(&self, stack: &Stack) -> Result<Surrogate, SurrogateError> {
         if stack.rows.len() < 3 {
             return Err(SurrogateError::Empty {
                 what: "the training set: fewer than three datasets",
