@@ -81,8 +81,9 @@ impl Errors {
     }
 
     fn columns(&self, columns: &[usize]) -> Self {
-        let values = self.values.select(Axis(1), columns);
-        Self { values, mask: self.mask.select(Axis(1), columns) }
+        let values = self.values.select(Axis(1), columns).as_standard_layout().into_owned();
+        let mask = self.mask.select(Axis(1), columns).as_standard_layout().into_owned();
+        Self { values, mask }
     }
 
     /// All entries, those not measured as a Tucker completion has them.
