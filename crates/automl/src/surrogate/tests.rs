@@ -297,7 +297,7 @@ fn a_store_with_a_block_that_is_not_known_adds_its_columns_and_the_file_keeps_th
     assert_eq!((block.name.as_str(), block.n_pipelines, block.n_measured), ("rates", 2, 2));
     assert_eq!((block.n_entries, block.n_datasets), (8, 4));
     assert_eq!(block.kin, ["gradient_boosting"]);
-    let read = Surrogate::from_bytes(&surrogate.to_bytes()).unwrap();
+    let read = Surrogate::from_bytes(&surrogate.to_bytes().unwrap()).unwrap();
     assert_eq!(read.added_blocks(), surrogate.added_blocks());
     assert_eq!(read.space().key(), surrogate.space().key());
     for surrogate in [&surrogate, &read] {
