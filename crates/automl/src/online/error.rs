@@ -122,7 +122,7 @@ fn in_mb(bytes: u64) -> String {
 /// A duration as a person writes it.
 fn in_words(duration: Duration) -> String {
     match duration.as_secs_f64() {
-        secs if secs < 1.0 => format!("{}ms", secs * 1e3),
+        secs if secs > 0.0 && secs < 1.0 => format!("{}ms", secs * 1e3),
         secs if secs.fract() == 0.0 => format!("{secs}s"),
         secs => format!("{secs:.1}s"),
     }

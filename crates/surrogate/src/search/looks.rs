@@ -2,8 +2,8 @@
 //! what they are on more.
 //!
 //! With `d = log2(most rows / rows)` halvings, an error `e` on a sample stands for `e (1 - DROP)^d` on most rows,
-//! seen with a noise variance of `1 + GROWTH d^2` times the prior's. Both constants were measured
-//! (docs/decisions/0040-search-policy.md).
+//! seen with a noise variance of `1 + GROWTH d^2` times the prior's. Both constants are
+//! assumed; `cargo xtask bench samples` measures them (docs/decisions/0040-search-policy.md).
 
 use crate::bayes::Posterior;
 use crate::error::SurrogateError;
