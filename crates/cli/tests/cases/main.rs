@@ -7,6 +7,7 @@
 #![cfg(unix)]
 
 mod nothing_lost;
+mod numbers;
 mod said;
 mod small;
 mod world;
