@@ -41,6 +41,12 @@ pub(crate) struct EvaluateArgs {
     reading: ReadingArgs,
 }
 
+/// What was decided about the table, in a sentence.
+#[derive(Serialize)]
+struct Remark {
+    text: String,
+}
+
 /// What a model is worth on a table.
 #[derive(Serialize)]
 struct Evaluated<'a> {
@@ -51,7 +57,7 @@ struct Evaluated<'a> {
     decision: Decision,
     #[serde(flatten)]
     evaluation: Evaluation,
-    notes: Vec<String>,
+    notes: Vec<Remark>,
     #[serde(skip)]
     optimised: Metric,
 }
@@ -72,7 +78,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
         n_rows_left_out: rows.n_left_out,
         decision,
         evaluation: model.evaluation(rows.dataset.labels(), &labels, probabilities.values()),
-        notes: rows.notes,
+        notes: rows.notes.iter().map(|note| Remark { text: note.to_string() }).collect(),
         optimised: model.report().metric,
     };
     Ok(match args.json {
