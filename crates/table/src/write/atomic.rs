@@ -32,7 +32,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         fs::rename(&temporary.path, &place)
     });
     match written {
-        Ok(()) => temporary.is_moved(),
+        Ok(()) => temporary.forget(),
         Err(source) => {
             temporary.remove();
             return Err(failed(source));
@@ -115,15 +115,15 @@ impl Temporary {
         }
     }
 
-    /// It has its own name now.
-    fn is_moved(self) {
+    /// It is there under this name no longer.
+    fn forget(self) {
         half_written().retain(|path| *path != self.path);
     }
 
     fn remove(self) {
         // The first error is the one to tell; a temporary file that stays is the lesser evil.
         let _ = fs::remove_file(&self.path);
-        self.is_moved();
+        self.forget();
     }
 }
 
