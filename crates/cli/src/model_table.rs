@@ -75,7 +75,7 @@ pub(crate) fn labelled(
 }
 
 /// Says on standard error what did not match but did not stand in the way.
-pub(crate) fn warn(file: &str, notes: &[String]) {
+pub(crate) fn warn(file: &str, notes: &[impl std::fmt::Display]) {
     for note in notes {
         say_line(format_args!("note: {file}: {note}"));
     }

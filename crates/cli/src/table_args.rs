@@ -80,8 +80,9 @@ impl TableArgs {
         Source::from_argument(&self.file)
     }
 
-    pub(crate) fn read_options(&self) -> ReadOptions {
-        self.reading.options(self.columns.categorical.clone())
+    pub(crate) fn read_options(&self, target: Option<&String>) -> ReadOptions {
+        let options = self.reading.options(self.columns.categorical.clone());
+        ReadOptions { target: target.cloned(), ..options }
     }
 
     pub(crate) fn schema_options(&self, target: Option<&String>) -> SchemaOptions {
@@ -109,6 +110,7 @@ impl ReadingArgs {
             delimiter: self.delimiter,
             header: (self.header || self.no_header).then_some(self.header),
             categorical,
+            ..ReadOptions::default()
         }
     }
 }
@@ -151,7 +153,7 @@ mod tests {
                     --delimiter pipe --format csv --categorical a";
         let args = Args::try_parse_from(line.split_whitespace()).unwrap();
         let Command::Describe(args) = args.command else { panic!("describe was said") };
-        let options = args.table.read_options();
+        let options = args.table.read_options(None);
         assert_eq!(options.missing, Some(Vec::new()));
         assert_eq!(options.also_missing, ["-99", "x"]);
         assert_eq!((options.header, options.delimiter), (Some(false), Some(b'|')));

@@ -57,7 +57,10 @@
 //!     answer.predictions.labels.codes().iter().map(|&code| classes[code as usize].as_str()).collect();
 //! assert_eq!(names, ["low", "high"]);
 //! assert!(answer.predictions.probabilities.row(0)[1] > 0.5); // classes are in the order of class_names()
-//! assert_eq!(answer.notes, ["column \"colour\" was not there in training and is ignored"]);
+//! assert_eq!(
+//!     answer.notes[0].to_string(),
+//!     "column \"colour\" was not there in training and is ignored"
+//! );
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -181,7 +184,10 @@ pub fn read(source: &Source) -> Result<RawTable, TableError> {
 /// was understood.
 pub fn dataset(source: &Source, target: &str) -> Result<Dataset, DatasetError> {
     let options = SchemaOptions { target: Some(target.to_owned()), ..SchemaOptions::default() };
-    let (dataset, _) = Dataset::from_table(read(source)?, &options)
+    // Labels stay as they are written.
+    let reading = ReadOptions { target: options.target.clone(), ..ReadOptions::default() };
+    let table = pitchpipe_table::read(source, &reading, &CancelCheck::never())?;
+    let (dataset, _) = Dataset::from_table(table, &options)
         .map_err(|error| DatasetError::Schema { file: source.name(), source: error })?;
     Ok(dataset)
 }

@@ -20,7 +20,7 @@ fn main() -> ExitCode {
             let columns: Vec<Value> = table.columns.iter().map(column).collect();
             println!(
                 "{}",
-                json!({ "n_rows": table.n_rows, "columns": columns, "notes": table.notes })
+                json!({ "n_rows": table.n_rows, "columns": columns, "notes": table.notes.iter().map(ToString::to_string).collect::<Vec<_>>() })
             );
             ExitCode::SUCCESS
         }

@@ -219,7 +219,8 @@ fn shape(table: &RawTable) -> String {
         Cells::Instants { .. } => 'd',
     };
     let kinds: String = table.columns.iter().take(3).map(|c| kind(&c.cells)).collect();
-    let notes = table.notes.iter().map(|note| note.chars().take(20).collect::<String>());
+    let notes =
+        table.notes.iter().map(|note| note.to_string().chars().take(20).collect::<String>());
     kinds + &letters(&notes.filter(|note| !note.contains('"')).collect::<String>())
 }
 

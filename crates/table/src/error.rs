@@ -49,6 +49,16 @@ pub enum TableError {
         /// How many columns are named.
         n_columns: usize,
     },
+    /// Blank lines in succession would make too many empty cells.
+    #[error("{file}: {n} blank lines in succession (from line {line}) are no rows of a table")]
+    TooManyBlankLines {
+        /// The file's name.
+        file: String,
+        /// The first of them.
+        line: usize,
+        /// How many there are.
+        n: usize,
+    },
     /// The file has rows but no columns.
     #[error("{file} has no columns")]
     NoColumns {
@@ -256,6 +266,7 @@ impl TableError {
             Self::Empty { .. } | Self::NoRows { .. } | Self::NoColumns { .. } => {
                 "check that the export that wrote it was complete".into()
             }
+            Self::TooManyBlankLines { .. } => "take them out of the file".into(),
             Self::RaggedRow { expected, got, .. } if *got == expected + 1 => {
                 "correct the row, quote cells that hold the delimiter, or name the first column if \
                  the header leaves it out"
@@ -305,6 +316,15 @@ impl TableError {
             Self::Io { .. } | Self::Cancelled => return None,
         })
     }
+}
+
+/// A name without quotes, its control characters shown rather than obeyed.
+pub(crate) fn named(name: &String) -> String {
+    let shown = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    name.chars().map(shown).collect()
 }
 
 /// A word as one would type it in a shell.

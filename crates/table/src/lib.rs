@@ -10,6 +10,7 @@ mod labels;
 mod metafeature;
 mod metric;
 mod nearest;
+mod note;
 mod raw;
 mod read;
 mod schema;
@@ -26,6 +27,7 @@ pub use metric::{
     ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
     balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
 };
+pub use note::{Note, Severity};
 pub use raw::{Cells, RawColumn, RawTable};
 pub use read::{
     CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches, read,

@@ -1,6 +1,6 @@
 //! A table as it was read: named columns of cells, before any of them is taken for a feature.
 
-use crate::{Buffer, MissingCells};
+use crate::{Buffer, MissingCells, Note};
 
 /// What a reader returns.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,8 +9,14 @@ pub struct RawTable {
     pub n_rows: usize,
     /// The columns in the file's order; names are unique.
     pub columns: Vec<RawColumn>,
-    /// What the reader had to decide, in sentences for the user (delimiter, encoding, header).
-    pub notes: Vec<String>,
+    /// What the reader had to decide (delimiter, encoding, header, …).
+    pub notes: Vec<Note>,
+    /// Whether the first row of a text table held names, told or detected; `None` where the format says so.
+    /// For [`ReadOptions::header`](crate::ReadOptions), so that later tables are read alike.
+    pub has_header: Option<bool>,
+    /// What the missing cells of [`ReadOptions::target`](crate::ReadOptions) say (nothing, `NA`, …), each with its
+    /// number of rows.
+    pub missing_labels: Vec<(String, usize)>,
     /// What the user said about cells that stand for missing values.
     pub missing: MissingCells,
 }

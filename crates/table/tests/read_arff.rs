@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{complaint, names, read_as, show, table};
+use common::{complaint, names, read_as, said, show, table};
 use pitchpipe_table::{Cells, ReadOptions};
 
 const HEADER: &str = "\
@@ -44,7 +44,7 @@ fn sparse_rows_leave_out_zeros() {
     assert_eq!(show(&t, 2), "int: 0 0 -");
     assert_eq!(show(&t, 3), "text: hello - -");
     assert_eq!(show(&t, 5), "nominal: no no yes");
-    assert_eq!(t.notes, ["the rows' instance weights were left out"]);
+    assert_eq!(said(&t), ["the rows' instance weights were left out"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{Int8Type, Int32Type};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
-use common::{complaint, complaint_with, names, read_as, show, table};
+use common::{complaint, complaint_with, names, read_as, said, show, table};
 use parquet::arrow::ArrowWriter;
 use pitchpipe_table::{Cells, ReadOptions};
 
@@ -109,7 +109,7 @@ fn every_plain_type_is_read_from_every_format() {
             assert_eq!(show(&t, i), cells, "{name}");
         }
         assert_eq!(
-            t.notes,
+            said(&t),
             ["column \"u64\" holds integers beyond 2^53, which were rounded to the nearest double"]
         );
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{complaint, complaint_with, names, read_as, show, table};
+use common::{complaint, complaint_with, names, read_as, said, show, table};
 use pitchpipe_table::{CancelCheck, ReadOptions, Source, TableError, read};
 
 #[test]
@@ -15,7 +15,7 @@ fn each_column_takes_the_type_of_its_cells() {
     assert_eq!(show(&t, 2), "text: x y x");
     assert_eq!(show(&t, 3), "instant: 1710028800 - 0");
     assert_eq!(show(&t, 4), "num: - - -");
-    assert_eq!(t.notes, [""; 0]);
+    assert_eq!(said(&t), [""; 0]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_semicolon_file_may_use_decimal_commas() {
     let t = table("a;b\n1,5;x\n-2;y\n");
     assert_eq!(show(&t, 0), "num: 1.5 -2");
     assert_eq!(
-        t.notes,
+        said(&t),
         ["cells are separated by semicolons", "commas in numbers were read as decimal commas"]
     );
 }
@@ -116,7 +116,7 @@ fn infinite_numbers_are_refused_and_nan_is_missing() {
 fn structural_faults_name_row_line_and_remedy() {
     assert_eq!(
         complaint("a,b\n1,2\n\n3\n"),
-        "t.csv: row 2 (line 4) has 1 cells, but there are 2 columns\n\
+        "t.csv: row 3 (line 4) has 1 cells, but there are 2 columns\n\
          correct the row, or pass --delimiter if the wrong one was detected"
     );
     assert!(complaint("a,b\n1,2\n3,4,5\n").starts_with("t.csv: row 2 (line 3) has 3 cells"));
@@ -154,7 +154,7 @@ fn what_cannot_separate_cells_is_refused() {
     let options = ReadOptions { delimiter: Some(b':'), ..ReadOptions::default() };
     let t = read_as("t.csv", b"a:b\n1:2\n", &options).unwrap();
     assert_eq!(names(&t), ["a", "b"]);
-    assert_eq!(t.notes, ["cells are separated by ':'"]);
+    assert_eq!(said(&t), ["cells are separated by ':'"]);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn numbers_with_leading_zeros_are_noted() {
     let t = table("zip,n\n01234,0\n99999,0.5\n");
     assert_eq!(show(&t, 0), "int: 1234 99999");
     assert_eq!(
-        t.notes,
+        said(&t),
         [
             "column \"zip\" is written with leading zeros but was read as numbers; if they are codes, pass \
           --categorical zip"

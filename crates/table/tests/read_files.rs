@@ -5,7 +5,7 @@ mod common;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use common::{complaint, names, read_as, show, table};
+use common::{complaint, names, read_as, said, show, table};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use pitchpipe_table::{CancelCheck, Format, ReadOptions, Source, TableError, read};
@@ -29,7 +29,7 @@ fn compression_is_undone_whatever_the_files_name() {
     for (bytes, by) in [(gzip(CSV), "gzip"), (two_members, "gzip"), (zstd, "Zstandard")] {
         let t = table(bytes);
         assert_eq!(show(&t, 0), "int: 1 2");
-        assert_eq!(t.notes, [format!("decompressed with {by}")]);
+        assert_eq!(said(&t), [format!("decompressed with {by}")]);
     }
     let arff = gzip(b"@relation r\n@attribute a real\n@data\n1\n");
     assert_eq!(show(&table(arff), 0), "int: 1");

@@ -138,7 +138,7 @@ proptest! {
         let separator = char::from(delimiter).to_string();
         let mut lines = vec![names.iter().map(|n| csv_quoted(n)).collect::<Vec<_>>().join(&separator)];
         for row in 0..columns[0].n_rows() {
-            // A lone empty cell would be a blank line.
+            // A lone empty cell would be a blank line, which is nothing at the end.
             let empty = if columns.len() == 1 { "\"\"" } else { "" };
             let cell = |c: &Wanted| c.cell(row, csv_quoted).unwrap_or_else(|| empty.to_owned());
             lines.push(columns.iter().map(cell).collect::<Vec<_>>().join(&separator));

@@ -1,6 +1,6 @@
 //! How good a model is on rows whose classes are known.
 
-use pitchpipe_table::{Applied, ConfusionMatrix, Dataset, Labels, RawTable, Schema, Target};
+use pitchpipe_table::{Applied, ConfusionMatrix, Dataset, Labels, Note, RawTable, Schema, Target};
 use serde::{Serialize, Serializer};
 
 use super::{Model, PredictError, Predictions};
@@ -43,7 +43,7 @@ pub struct LabelledRows {
     /// How many rows had no class, or one that the model does not know, and were left out.
     pub n_left_out: usize,
     /// What the reader decided, and what did not match but did not stand in the way.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl LabelledRows {

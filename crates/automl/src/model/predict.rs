@@ -1,7 +1,7 @@
 //! Predictions of a whole model.
 
 use pitchpipe_learn::{FitContext, FitError, Probabilities};
-use pitchpipe_table::{CancelCheck, Decision, Frame, Labels, RawTable, ReadOptions, Source};
+use pitchpipe_table::{CancelCheck, Decision, Frame, Labels, Note, RawTable, ReadOptions, Source};
 use rayon::prelude::*;
 
 use super::{BaseLearner, Model, PredictError, kinds_of};
@@ -27,7 +27,7 @@ pub struct TablePredictions {
     /// The class of each row where the table has the target; `None` where it is missing or unknown.
     pub truth: Option<Vec<Option<u32>>>,
     /// What did not match but did not stand in the way.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 impl Model {

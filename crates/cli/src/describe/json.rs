@@ -1,6 +1,6 @@
 //! A description for machines: one JSON object.
 
-use pitchpipe_table::{ColumnReport, Values};
+use pitchpipe_table::{ColumnReport, Note, Values};
 use serde::{Serialize, Serializer};
 
 use super::Description;
@@ -20,8 +20,8 @@ struct Object<'a> {
     left_out: InOrder<'a, String>,
     classes: InOrder<'a, usize>,
     columns: Vec<ColumnObject<'a>>,
-    notes: &'a [String],
-    warnings: &'a [String],
+    notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +54,12 @@ impl<V: Serialize> Serialize for InOrder<'_, V> {
 
 pub(super) fn of(description: &Description<'_>) -> String {
     let report = description.report;
+    // Columns that are left out have a field of their own.
+    let said = |warnings: bool| -> Vec<String> {
+        let is_said =
+            |note: &&Note| note.is_warning() == warnings && !matches!(note, Note::LeftOut { .. });
+        report.notes.iter().filter(is_said).map(Note::to_string).collect()
+    };
     let object = Object {
         file: description.file,
         target: description.target,
@@ -67,8 +73,8 @@ pub(super) fn of(description: &Description<'_>) -> String {
         left_out: InOrder(report.left_out().map(|(name, why)| (name, why.to_string())).collect()),
         classes: InOrder(report.classes.iter().map(|(class, n)| (class.as_str(), *n)).collect()),
         columns: report.columns.iter().map(column).collect(),
-        notes: &report.notes,
-        warnings: &report.warnings,
+        notes: said(false),
+        warnings: said(true),
     };
     serde_json::to_string_pretty(&object).expect("names are strings and numbers finite") + "\n"
 }

@@ -18,7 +18,8 @@ struct Description<'a> {
 pub(crate) fn run(args: &DescribeArgs) -> Result<String, Failure> {
     let source = args.table.source();
     let file = source.name();
-    let table = read(&source, &args.table.read_options(), &CancelCheck::never())?;
+    let table =
+        read(&source, &args.table.read_options(args.target.as_ref()), &CancelCheck::never())?;
     let options = args.table.schema_options(args.target.as_ref());
     let (_, report) =
         Schema::infer(table, &options).map_err(|error| Failure::of_schema(&file, &error))?;

@@ -1,6 +1,6 @@
 //! A description for people: a page of plain text.
 
-use pitchpipe_table::{ColumnReport, Report, Values, written_instant};
+use pitchpipe_table::{ColumnReport, Note, Report, Values, written_instant};
 
 use super::Description;
 use crate::text::{aligned, counted, number, shown};
@@ -19,8 +19,13 @@ pub(super) fn of(description: &Description<'_>) -> String {
         parts.push(classes(target, report));
     }
     parts.push(left_out(report));
-    parts.push(list("notes", &report.notes));
-    parts.push(list("warnings", &report.warnings));
+    let said = |warnings: bool| -> Vec<String> {
+        let is_said =
+            |note: &&Note| note.is_warning() == warnings && !matches!(note, Note::LeftOut { .. });
+        report.notes.iter().filter(is_said).map(Note::to_string).collect()
+    };
+    parts.push(list("notes", &said(false)));
+    parts.push(list("warnings", &said(true)));
     if description.target.is_none() {
         parts.push("name the column to predict with --target to see its classes\n".to_owned());
     }

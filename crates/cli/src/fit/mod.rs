@@ -122,8 +122,12 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn training(&self) -> Result<(Dataset, TableReport), Failure> {
         let source = self.args.table.source();
-        let table = read(&source, &self.args.table.read_options(), &self.interrupt.check())
-            .map_err(|error| self.unread(&source, error))?;
+        let table = read(
+            &source,
+            &self.args.table.read_options(Some(&self.args.target)),
+            &self.interrupt.check(),
+        )
+        .map_err(|error| self.unread(&source, error))?;
         let options = self.args.table.schema_options(Some(&self.args.target));
         Dataset::from_table(table, &options)
             .map_err(|error| Failure::of_schema(&source.name(), &error))

@@ -3,7 +3,7 @@
 //! It is said where the work is done, not only where someone asks: as text on standard error, as events for programs.
 //! `--quiet` silences what is good to know, not what may be wrong.
 
-use pitchpipe_table::Report;
+use pitchpipe_table::{Note, Report};
 use serde_json::json;
 
 use super::FitArgs;
@@ -23,12 +23,15 @@ const MOST: usize = 8;
 
 /// Tells of the training table.
 pub(super) fn tell(args: &FitArgs, file: &str, report: &Report) {
-    let left_out =
-        report.left_out().map(|(name, why)| format!("column {name:?} is left out: {why}"));
-    let left_out: Vec<String> = left_out.collect();
-    tell_all(args, file, Weight::Warning, &report.warnings);
-    tell_all(args, file, Weight::Note, &report.notes);
-    tell_all(args, file, Weight::Note, &left_out);
+    let (warnings, notes): (Vec<&Note>, Vec<&Note>) =
+        report.notes.iter().partition(|note| note.is_warning());
+    let (left_out, notes): (Vec<&Note>, Vec<&Note>) =
+        notes.into_iter().partition(|note| matches!(note, Note::LeftOut { .. }));
+    let sentences =
+        |notes: Vec<&Note>| -> Vec<String> { notes.into_iter().map(Note::to_string).collect() };
+    tell_all(args, file, Weight::Warning, &sentences(warnings));
+    tell_all(args, file, Weight::Note, &sentences(notes));
+    tell_all(args, file, Weight::Note, &sentences(left_out));
 }
 
 /// Tells sentences of one weight about a file.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::TableError;
+use crate::{Note, TableError};
 
 /// Windows-1252 where it differs from Latin-1: the bytes 0x80 to 0x9f. The five that it leaves
 /// undefined keep their Latin-1 meaning, as browsers have it.
@@ -15,13 +15,13 @@ const WINDOWS_1252: [char; 32] = [
 pub(super) fn decode<'a>(
     bytes: Cow<'a, [u8]>,
     file: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Cow<'a, str>, TableError> {
     let text = if let Some(rest) = bytes.strip_prefix(&[0xff, 0xfe]) {
-        notes.push("the text is encoded in UTF-16".to_owned());
+        notes.push(Note::Encoding { encoding: "UTF-16".to_owned(), first_line: None });
         Cow::Owned(from_utf16(rest, u16::from_le_bytes, file)?)
     } else if let Some(rest) = bytes.strip_prefix(&[0xfe, 0xff]) {
-        notes.push("the text is encoded in UTF-16".to_owned());
+        notes.push(Note::Encoding { encoding: "UTF-16".to_owned(), first_line: None });
         Cow::Owned(from_utf16(rest, u16::from_be_bytes, file)?)
     } else {
         from_bytes(bytes, file, notes)?
@@ -33,7 +33,7 @@ pub(super) fn decode<'a>(
 fn from_bytes<'a>(
     bytes: Cow<'a, [u8]>,
     file: &str,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<Cow<'a, str>, TableError> {
     // Before the fallback, or a binary file would pass for Latin-1.
     refuse_nul(&bytes, file)?;
@@ -55,16 +55,14 @@ fn from_bytes<'a>(
     })
 }
 
-fn from_latin1(bytes: &[u8], notes: &mut Vec<String>) -> String {
+fn from_latin1(bytes: &[u8], notes: &mut Vec<Note>) -> String {
     let windows = bytes.iter().any(|b| (0x80..0xa0).contains(b));
     let line = 1 + match std::str::from_utf8(bytes) {
         Ok(_) => 0,
         Err(e) => memchr::memchr_iter(b'\n', &bytes[..e.valid_up_to()]).count(),
     };
     let name = if windows { "Windows-1252" } else { "Latin-1" };
-    notes.push(format!(
-        "the text is not UTF-8 (first seen on line {line}), so it was read as {name}"
-    ));
+    notes.push(Note::Encoding { encoding: name.to_owned(), first_line: Some(line) });
     let decode = |&b: &u8| match b {
         0x80..0xa0 => WINDOWS_1252[usize::from(b - 0x80)],
         _ => char::from(b),
@@ -103,7 +101,8 @@ mod tests {
 
     fn text(bytes: &[u8]) -> (String, Vec<String>) {
         let mut notes = Vec::new();
-        (decode(Cow::Borrowed(bytes), "x.csv", &mut notes).unwrap().into_owned(), notes)
+        let text = decode(Cow::Borrowed(bytes), "x.csv", &mut notes).unwrap().into_owned();
+        (text, notes.iter().map(Note::to_string).collect())
     }
 
     #[test]

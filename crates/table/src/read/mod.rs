@@ -28,7 +28,7 @@ pub(crate) use date::parse as parse_instant;
 pub use format::Format;
 pub use missing::{DEFAULT_MISSING, MissingCells};
 
-use crate::{RawTable, TableError};
+use crate::{Note, RawTable, TableError};
 
 /// Where a table comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +91,11 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// Columns to be read as text, whatever their cells look like.
     pub categorical: Vec<String>,
+    /// The column to predict, if the table has it: numbers in it are read as text, so that labels stay as they are
+    /// written, and its missing cells are counted by what they say.
+    pub target: Option<String>,
+    /// Whether a table without rows is one, with no rows, rather than an error.
+    pub allow_no_rows: bool,
 }
 
 /// Reads a table.
@@ -117,7 +122,7 @@ pub fn read(
         None => format::detect(&bytes, &file)?,
     };
     let mut notes = Vec::new();
-    notes.extend(compression.map(|c| format!("decompressed with {c}")));
+    notes.extend(compression.map(|c| Note::Decompressed { with: c.to_string() }));
     let mut table = match format {
         Format::Csv => {
             let text = encoding::decode(bytes, &file, &mut notes)?;

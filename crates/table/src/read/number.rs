@@ -20,13 +20,6 @@ const POWERS: [f64; 23] = [
 /// The integers up to this are doubles.
 pub(super) const MOST_EXACT: u64 = 1 << 53;
 
-/// What to say of a column with integers beyond that.
-pub(super) fn rounding_note(column: &str) -> String {
-    format!(
-        "column {column:?} holds integers beyond 2^53, which were rounded to the nearest double"
-    )
-}
-
 /// One in every byte of a word.
 const ONES: u64 = 0x0101_0101_0101_0101;
 

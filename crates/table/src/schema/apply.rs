@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::levels::Matched;
 use super::overrides::{check_finite, number_of};
 use super::{Input, Kind, Levels, Mismatch, Schema, SchemaError};
-use crate::{Buffer, Cells, Column, Frame, MISSING_CODE, RawColumn, RawTable};
+use crate::{Buffer, Cells, Column, Frame, MISSING_CODE, Note, RawColumn, RawTable};
 
 /// A later table's features, in the order of training.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +15,9 @@ pub struct Applied {
     /// The class of each row, where the table has the target: `None` where the cell is missing or is none
     /// of the classes.
     pub truth: Option<Vec<Option<u32>>>,
-    /// What did not match but does not stand in the way: extra columns, categories never met.
-    pub notes: Vec<String>,
+    /// What the reader decided, and what did not match but does not stand in the way: extra columns, categories
+    /// never met.
+    pub notes: Vec<Note>,
 }
 
 impl Schema {
@@ -27,7 +28,8 @@ impl Schema {
     /// Fails with all missing columns, or all columns that hold something else, named at once.
     pub fn apply(&self, table: RawTable) -> Result<Applied, SchemaError> {
         let n_rows = table.n_rows;
-        let mut notes = self.extra_columns(&table);
+        let mut notes = table.notes.clone();
+        notes.extend(self.extra_columns(&table));
         let mut by_name: HashMap<String, RawColumn> =
             table.columns.into_iter().map(|column| (column.name.clone(), column)).collect();
         let columns: Vec<String> = self
@@ -56,22 +58,15 @@ impl Schema {
         Ok(Applied { frame: Frame::new(features, n_rows), truth, notes })
     }
 
-    fn extra_columns(&self, table: &RawTable) -> Vec<String> {
+    fn extra_columns(&self, table: &RawTable) -> Option<Note> {
         let is_known = |name: &String| {
             self.inputs.iter().any(|input| input.name == *name)
                 || self.left_out.iter().any(|column| column.name == *name)
                 || self.target.as_ref().is_some_and(|target| target.name == *name)
         };
         let names = table.columns.iter().map(|column| &column.name);
-        let extra: Vec<String> = names.filter(|n| !is_known(n)).map(|n| format!("{n:?}")).collect();
-        match extra.len() {
-            0 => Vec::new(),
-            1 => vec![format!("column {} was not there in training and is ignored", extra[0])],
-            _ => vec![format!(
-                "columns {} were not there in training and are ignored",
-                extra.join(", ")
-            )],
-        }
+        let columns: Vec<String> = names.filter(|n| !is_known(n)).cloned().collect();
+        if columns.is_empty() { None } else { Some(Note::ExtraColumns { columns }) }
     }
 
     fn truth(&self, by_name: &HashMap<String, RawColumn>) -> Option<Vec<Option<u32>>> {
@@ -86,7 +81,7 @@ impl Schema {
 
 impl Input {
     /// The features of this column; `Err` says what it holds where that cannot be converted.
-    fn features(&self, cells: Cells, notes: &mut Vec<String>) -> Result<Vec<Column>, String> {
+    fn features(&self, cells: Cells, notes: &mut Vec<Note>) -> Result<Vec<Column>, String> {
         match &self.kind {
             Kind::Numeric => Ok(vec![Column::Numeric(as_numbers(cells)?)]),
             Kind::Categorical(levels) => {
@@ -106,18 +101,18 @@ impl Input {
         levels: &Levels,
         unseen: &BTreeMap<String, usize>,
         n_rows: usize,
-    ) -> Option<String> {
+    ) -> Option<Note> {
         const SHOWN: usize = 5;
         if unseen.is_empty() || levels.has_other() {
             return None;
         }
-        let n_unseen: usize = unseen.values().sum();
-        let mut shown: Vec<String> = unseen.keys().take(SHOWN).map(|t| format!("{t:?}")).collect();
-        shown.extend((unseen.len() > SHOWN).then(|| "…".to_owned()));
-        let (name, shown) = (&self.name, shown.join(", "));
-        Some(format!(
-            "column {name:?} holds categories never met in training: {shown} ({n_unseen} of {n_rows} rows)"
-        ))
+        Some(Note::UnseenCategories {
+            column: self.name.clone(),
+            texts: unseen.keys().take(SHOWN).cloned().collect(),
+            n_distinct: unseen.len(),
+            n_unseen: unseen.values().sum(),
+            n_rows,
+        })
     }
 
     fn mismatch(&self, found: String) -> Mismatch {

@@ -6,7 +6,7 @@ use super::overrides::{check_finite, check_names, overridden};
 use super::report::{ColumnReport, Report};
 use super::target::{Classified, classify};
 use super::{Input, Kind, LeftOut, Levels, Reading, Reason, Schema, SchemaError, SchemaOptions};
-use crate::{Buffer, Cells, Column, Labels, RawColumn, RawTable};
+use crate::{Buffer, Cells, Column, Labels, Note, RawColumn, RawTable};
 
 /// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
 const MANY_TEXTS: usize = 50;
@@ -40,14 +40,14 @@ pub(crate) fn assemble(
     }
     let rows = classified.as_ref().and_then(|c| c.rows.as_deref());
 
-    let reading = Reading { missing: table.missing, header: None };
+    let reading = Reading { missing: table.missing, header: table.has_header };
     let mut schema = Schema { reading, ..Schema::default() };
     let mut columns = Vec::new();
     for column in table.columns {
         let RawColumn { name, cells } = overridden(column, options)?;
         let mut seen = ColumnReport::of(&name, &cells);
         if !options.categorical.contains(&name) && !options.exclude.contains(&name) {
-            report.warnings.extend(stray_text(&name, &cells));
+            report.notes.extend(stray_text(&name, &cells));
         }
         match feature(&name, cells, rows, options, &mut report.notes) {
             Ok((kind, features)) => {
@@ -56,6 +56,7 @@ pub(crate) fn assemble(
             }
             Err(reason) => {
                 seen.left_out = Some(reason.clone());
+                report.notes.push(Note::LeftOut { column: name.clone(), reason: reason.clone() });
                 schema.left_out.push(LeftOut { name, reason });
             }
         }
@@ -63,11 +64,11 @@ pub(crate) fn assemble(
     }
     note_possible_codes(&mut report);
     if columns.is_empty() {
-        report.warnings.push("no column is left to learn from".to_owned());
+        report.notes.push(Note::NothingToLearnFrom);
     }
     let mut labels = None;
     if let Some(classified) = classified {
-        report_target(&classified, &mut report);
+        report_target(&classified, table.missing_labels, &mut report);
         schema.target = Some(classified.target);
         labels = Some(classified.labels);
     }
@@ -80,7 +81,7 @@ fn feature(
     cells: Cells,
     rows: Option<&[usize]>,
     options: &SchemaOptions,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<(Kind, Vec<Column>), Reason> {
     if options.exclude.contains(name) {
         return Err(Reason::Excluded);
@@ -105,11 +106,11 @@ fn feature(
             let (names, codes) = levels_of_text(&codes, &dictionary);
             let Coded { levels, codes, n_merged } = merge_rare(names, codes);
             if n_merged > 0 {
-                notes.push(format!(
-                    "column {name:?} has {} different texts; the {n_merged} rarest count as one, {:?}",
-                    n_merged + levels.len() - 1,
-                    super::OTHER_LEVEL
-                ));
+                notes.push(Note::RareLevels {
+                    column: name.clone(),
+                    n_distinct: n_merged + levels.len() - 1,
+                    n_merged,
+                });
             }
             categorical(levels, codes)
         }
@@ -117,7 +118,7 @@ fn feature(
 }
 
 /// A text column most of whose cells are numbers is often one of numbers with a slip in it.
-fn stray_text(name: &str, cells: &Cells) -> Option<String> {
+fn stray_text(name: &str, cells: &Cells) -> Option<Note> {
     let Cells::Text { codes, dictionary } = cells else { return None };
     let is_number: Vec<bool> = dictionary.iter().map(|t| parse_number(t).is_some()).collect();
     let counts = count(codes, dictionary.len());
@@ -129,12 +130,13 @@ fn stray_text(name: &str, cells: &Cells) -> Option<String> {
         return None;
     }
     let row = codes.iter().position(stray)?;
-    Some(format!(
-        "column {name:?} is taken as text: {n_numbers} of its {n_present} cells are numbers, but not {:?} \
-         (row {}); correct it, or name the signs for missing cells with --missing",
-        dictionary[codes[row] as usize],
-        row + 1
-    ))
+    Some(Note::StrayText {
+        column: name.to_owned(),
+        n_numbers,
+        n_present,
+        value: dictionary[codes[row] as usize].clone(),
+        row: row + 1,
+    })
 }
 
 fn categorical(levels: Levels, codes: impl Into<Buffer<u32>>) -> (Kind, Vec<Column>) {
@@ -181,68 +183,42 @@ fn nothing_in_numbers(values: &[f64], written: impl Fn(f64) -> String) -> Option
 /// Few whole numbers stay numbers unless told otherwise; their owner should know.
 fn note_possible_codes(report: &mut Report) {
     let is_kept = |c: &&ColumnReport| c.left_out.is_none() && c.may_be_codes(report.n_rows);
-    let names: Vec<&str> = report.columns.iter().filter(is_kept).map(|c| c.name.as_str()).collect();
-    let (verb, which) = match names.len() {
-        0 => return,
-        1 => ("holds", "if they are codes of categories, pass"),
-        _ => ("hold", "where they are codes of categories, pass"),
-    };
-    let note = format!(
-        "{} {verb} few different whole numbers, taken as numbers; {which} --categorical",
-        shortened(&names)
-    );
-    report.notes.push(note);
-}
-
-fn shortened(names: &[&str]) -> String {
-    const SHOWN: usize = 5;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more columns"),
+    let columns: Vec<String> =
+        report.columns.iter().filter(is_kept).map(|c| c.name.clone()).collect();
+    if !columns.is_empty() {
+        report.notes.push(Note::PossibleCodes { columns });
     }
 }
 
 /// Counts the classes; rows and classes that go are named.
-fn report_target(classified: &Classified, report: &mut Report) {
+fn report_target(classified: &Classified, words: Vec<(String, usize)>, report: &mut Report) {
     let name = &classified.target.name;
     let counts = classified.labels.counts();
     report.classes = classified.target.classes.iter().cloned().zip(counts).collect();
     if let Some(rows) = &classified.rows {
         report.n_rows_without_target = report.n_rows - rows.len();
-        let without = missing_from(rows, report.n_rows);
-        report.warnings.push(format!(
-            "left out {} of {} rows without a value in {name:?} ({without})",
-            report.n_rows_without_target, report.n_rows
-        ));
+        report.notes.push(Note::RowsWithoutTarget {
+            target: name.clone(),
+            n_left_out: report.n_rows_without_target,
+            n_rows: report.n_rows,
+            first_rows: first_absent(rows, report.n_rows),
+            words,
+        });
     }
+    report.notes.extend(classified.merged.iter().cloned());
     if !classified.unused.is_empty() {
-        let unused: Vec<&str> = classified.unused.iter().map(String::as_str).collect();
-        report.notes.push(format!("no row has the declared class {}", shortened(&unused)));
+        report.notes.push(Note::UnusedClasses { classes: classified.unused.clone() });
     }
-    let rare: Vec<String> = report
-        .classes
-        .iter()
-        .filter(|(_, n)| *n < RARE_CLASS)
-        .map(|(class, n)| format!("{class:?} ({n})"))
-        .collect();
-    if !rare.is_empty() {
-        let rare: Vec<&str> = rare.iter().map(String::as_str).collect();
-        report.warnings.push(format!(
-            "classes with fewer than {RARE_CLASS} rows can hardly be learnt or measured: {}",
-            shortened(&rare)
-        ));
+    let is_rare = |(_, n): &&(String, usize)| *n < RARE_CLASS;
+    let classes: Vec<(String, usize)> = report.classes.iter().filter(is_rare).cloned().collect();
+    if !classes.is_empty() {
+        report.notes.push(Note::RareClasses { classes, needed: RARE_CLASS });
     }
 }
 
-/// The first few rows, counted from 1, that are not among `rows`: `row 4`, or `rows 4, 9, …`.
-fn missing_from(rows: &[usize], n_rows: usize) -> String {
+/// The first few rows, counted from 1, that are not among `rows`.
+fn first_absent(rows: &[usize], n_rows: usize) -> Vec<usize> {
     const SHOWN: usize = 5;
     let absent = (0..n_rows).filter(|row| rows.binary_search(row).is_err());
-    let mut first: Vec<String> = absent.take(SHOWN + 1).map(|row| (row + 1).to_string()).collect();
-    if first.len() > SHOWN {
-        first[SHOWN] = "…".to_owned();
-    }
-    let noun = if first.len() == 1 { "row" } else { "rows" };
-    format!("{noun} {}", first.join(", "))
+    absent.take(SHOWN).map(|row| row + 1).collect()
 }

@@ -14,6 +14,7 @@ mod overrides;
 mod reading;
 mod report;
 mod target;
+mod written;
 
 use std::fmt;
 

@@ -38,6 +38,7 @@ impl Schema {
         let header = options.header.or(self.reading.header);
         let mut options = ReadOptions { header, ..options };
         options.categorical.extend(self.categorical_columns());
+        options.target = self.target.as_ref().map(|target| target.name.clone());
         self.reading.missing.add_to(&mut options);
         let source = source.kept()?;
         match read(&source, &options, cancel) {

@@ -3,7 +3,7 @@
 use super::dates::varying_parts;
 use super::levels::count;
 use super::{DatePart, Reason};
-use crate::{Cells, MISSING_CODE};
+use crate::{Cells, MISSING_CODE, Note};
 
 /// Whole numbers with no more different values than this may be codes rather than quantities.
 const FEW_VALUES: usize = 10;
@@ -20,10 +20,8 @@ pub struct Report {
     pub classes: Vec<(String, usize)>,
     /// How many rows were left out because their target is missing.
     pub n_rows_without_target: usize,
-    /// What the reader and the schema had to decide, in sentences.
-    pub notes: Vec<String>,
-    /// What the owner of the table should look into, in sentences.
-    pub warnings: Vec<String>,
+    /// What the reader and the schema decided, and what the owner of the table should look into.
+    pub notes: Vec<Note>,
 }
 
 /// One column as read.
@@ -96,6 +94,11 @@ impl Report {
     /// The columns left out, with their reasons.
     pub fn left_out(&self) -> impl Iterator<Item = (&str, &Reason)> {
         self.columns.iter().filter_map(|c| Some((c.name.as_str(), c.left_out.as_ref()?)))
+    }
+
+    /// What the owner of the table should look into.
+    pub fn warnings(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| note.is_warning())
     }
 
     fn count(&self, holds: impl Fn(&Values) -> bool) -> usize {

@@ -1,8 +1,9 @@
 //! The column to predict: which classes there are, and which rows have one.
 
 use super::levels::{count, levels_of_numbers, levels_of_text};
+use super::written::WrittenNumbers;
 use super::{SchemaError, SchemaOptions, TargetColumn};
-use crate::{Cells, Labels, MISSING_CODE, RawColumn};
+use crate::{Cells, Labels, MISSING_CODE, Note, RawColumn};
 
 /// More fractional numbers than this, and a target is a quantity.
 const MAX_FRACTIONS: usize = 10;
@@ -21,6 +22,8 @@ pub(super) struct Classified {
     pub(super) rows: Option<Vec<usize>>,
     /// Declared classes that no row has.
     pub(super) unused: Vec<String>,
+    /// Classes that are one number written differently.
+    pub(super) merged: Vec<Note>,
 }
 
 /// Takes a column for the target.
@@ -30,10 +33,11 @@ pub(super) fn classify(
 ) -> Result<Classified, SchemaError> {
     let is_told = options.categorical.contains(&column.name);
     let name = column.name;
+    let mut merged = Vec::new();
     let (names, codes) = match column.cells {
         Cells::Numbers { values, .. } => {
             let (names, codes) = levels_of_numbers(&values);
-            if !is_told && is_quantity(&names, &values) {
+            if !is_told && is_quantity(names.len(), &values) {
                 return Err(SchemaError::TargetContinuous {
                     column: name,
                     n_distinct: names.len(),
@@ -42,7 +46,21 @@ pub(super) fn classify(
             }
             (names, codes)
         }
+        Cells::Text { codes, dictionary }
+            if !is_told && let Some(labels) = WrittenNumbers::of(&codes, &dictionary) =>
+        {
+            if is_quantity(labels.names.len(), &labels.values) {
+                let (n_distinct, n_rows) = (labels.names.len(), labels.n_present());
+                return Err(SchemaError::TargetContinuous { column: name, n_distinct, n_rows });
+            }
+            merged = labels.merged(&name);
+            (labels.names, labels.codes)
+        }
         Cells::Text { codes, dictionary } => {
+            let is_date = |text: &String| crate::read::parse_instant(text.as_bytes()).is_some();
+            if !is_told && !dictionary.is_empty() && dictionary.iter().all(is_date) {
+                return Err(SchemaError::TargetDate { column: name });
+            }
             let (names, codes) = levels_of_text(&codes, &dictionary);
             let n_rows = codes.iter().filter(|&&c| c != MISSING_CODE).count();
             if !is_told && names.len() > FEW_CLASSES && names.len() > n_rows / 2 {
@@ -54,15 +72,15 @@ pub(super) fn classify(
         Cells::Nominal { codes, levels } => (levels, codes.into()),
         Cells::Instants { .. } => return Err(SchemaError::TargetDate { column: name }),
     };
-    with_classes(name, names, codes)
+    Ok(Classified { merged, ..with_classes(name, names, codes)? })
 }
 
 /// Whether numbers look measured or counted rather than like codes of classes.
-fn is_quantity(distinct: &[String], values: &[f64]) -> bool {
+fn is_quantity(n_distinct: usize, values: &[f64]) -> bool {
     let is_whole = values.iter().all(|v| v.is_nan() || v.fract() == 0.0);
     let n_rows = values.iter().filter(|v| !v.is_nan()).count();
     let most = if is_whole { MAX_INTEGERS } else { MAX_FRACTIONS };
-    distinct.len() > most || (distinct.len() > FEW_CLASSES && distinct.len() > n_rows / 2)
+    n_distinct > most || (n_distinct > FEW_CLASSES && n_distinct > n_rows / 2)
 }
 
 fn with_classes(
@@ -91,7 +109,8 @@ fn with_classes(
     codes.retain(|&code| code != MISSING_CODE);
     let labels = Labels::from_codes(codes.iter().map(|&c| position[c as usize]), classes.len());
     let rows = (rows.len() < n_rows).then_some(rows);
-    Ok(Classified { target: TargetColumn { name, classes }, labels, rows, unused })
+    let target = TargetColumn { name, classes };
+    Ok(Classified { target, labels, rows, unused, merged: Vec::new() })
 }
 
 #[cfg(test)]

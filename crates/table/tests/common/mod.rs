@@ -34,6 +34,11 @@ pub(crate) fn complaint_with(bytes: impl AsRef<[u8]>, options: &ReadOptions) -> 
     }
 }
 
+/// What the reader said.
+pub(crate) fn said(table: &RawTable) -> Vec<String> {
+    table.notes.iter().map(ToString::to_string).collect()
+}
+
 /// The names of the columns.
 pub(crate) fn names(table: &RawTable) -> Vec<&str> {
     table.columns.iter().map(|c| c.name.as_str()).collect()

@@ -8,7 +8,7 @@ use super::super::text::TextBuilder;
 use super::date_format::DateFormat;
 use super::header::Kind;
 use super::token::Token;
-use crate::{Cells, MISSING_CODE};
+use crate::{Cells, MISSING_CODE, Note};
 
 /// A column being read.
 pub(super) enum Builder {
@@ -27,11 +27,11 @@ pub(super) enum Fault {
 }
 
 impl Builder {
-    /// For a declared column; `forced` if the user wants it to be text.
-    pub(super) fn new(kind: Kind, forced: bool) -> Self {
+    /// For a declared column; `forced` if the user wants it to be text. Numbers of the target are kept as text, too.
+    pub(super) fn new(kind: Kind, forced: bool, is_target: bool) -> Self {
         let text = |omitted| Self::Text { texts: TextBuilder::with_capacity(0), omitted };
         match kind {
-            Kind::Numeric | Kind::Integer if forced => text(Some("0".to_owned())),
+            Kind::Numeric | Kind::Integer if forced || is_target => text(Some("0".to_owned())),
             Kind::Numeric => Self::numbers(false),
             Kind::Integer => Self::numbers(true),
             Kind::Nominal(levels) => {
@@ -115,8 +115,9 @@ impl Builder {
     }
 
     /// What the user should know about the column.
-    pub(super) fn note(&self, name: &str) -> Option<String> {
-        matches!(self, Self::Numbers { wide: true, .. }).then(|| number::rounding_note(name))
+    pub(super) fn note(&self, name: &str) -> Option<Note> {
+        matches!(self, Self::Numbers { wide: true, .. })
+            .then(|| Note::RoundedIntegers { column: name.to_owned() })
     }
 
     /// The column's cells.

@@ -9,7 +9,7 @@ mod token;
 use super::missing::MissingTokens;
 use super::names::{check_names, forced_columns};
 use super::{CancelCheck, ReadOptions};
-use crate::{RawColumn, RawTable, TableError};
+use crate::{Note, RawColumn, RawTable, TableError};
 
 use cells::Builder;
 use header::Header;
@@ -23,7 +23,7 @@ pub(super) fn read(
     file: &str,
     options: &ReadOptions,
     cancel: &CancelCheck,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<RawTable, TableError> {
     let header = Header::parse(text, file)?;
     let names: Vec<String> = header.attributes.iter().map(|a| a.name.clone()).collect();
@@ -33,8 +33,11 @@ pub(super) fn read(
     // are the user's wish.
     let missing = MissingTokens::choose(options, &[]);
     let attributes = header.attributes.into_iter().zip(forced);
-    let mut builders: Vec<Builder> =
-        attributes.map(|(attribute, forced)| Builder::new(attribute.kind, forced)).collect();
+    let is_target = |name: &String| options.target.as_ref() == Some(name);
+    let mut builders: Vec<Builder> = attributes
+        .zip(&names)
+        .map(|((attribute, forced), name)| Builder::new(attribute.kind, forced, is_target(name)))
+        .collect();
     let context = rows::Context { file, names: &names, missing: &missing };
     let mut n_rows = 0;
     let mut has_weights = false;
@@ -50,11 +53,11 @@ pub(super) fn read(
         has_weights |= rows::append(&context, &mut builders, line, place)?;
         n_rows += 1;
     }
-    if n_rows == 0 {
+    if n_rows == 0 && !options.allow_no_rows {
         return Err(TableError::NoRows { file: file.to_owned(), n_columns: names.len() });
     }
     if has_weights {
-        notes.push("the rows' instance weights were left out".to_owned());
+        notes.push(Note::InstanceWeights);
     }
     let columns = names.into_iter().zip(builders);
     let columns = columns.map(|(name, builder)| {

@@ -9,7 +9,7 @@ use arrow::datatypes::{self as types, ArrowPrimitiveType, DataType, TimeUnit};
 use super::super::missing::MissingTokens;
 use super::super::number;
 use super::super::text::TextBuilder;
-use crate::{Buffer, Cells, MISSING_CODE, TableError};
+use crate::{Buffer, Cells, MISSING_CODE, Note, TableError};
 
 /// A column being read.
 pub(super) enum Builder {
@@ -66,8 +66,9 @@ impl Fault {
 }
 
 impl Builder {
-    /// For a column of the type, if it is one that can be read; `forced` if the user wants text.
-    pub(super) fn new(kind: &DataType, forced: bool) -> Option<Self> {
+    /// For a column of the type, if it is one that can be read; `forced` if the user wants text. Numbers of the
+    /// target are kept as text, too.
+    pub(super) fn new(kind: &DataType, forced: bool, is_target: bool) -> Option<Self> {
         let text = || Self::Text { texts: TextBuilder::with_capacity(0) };
         let nominal = |levels: Vec<String>| Self::Nominal {
             codes: Vec::new(),
@@ -78,7 +79,7 @@ impl Builder {
             DataType::Boolean => nominal(vec!["false".to_owned(), "true".to_owned()]),
             DataType::Dictionary(_, values) if is_plain(values) => nominal(Vec::new()),
             kind if !is_plain(kind) => return None,
-            _ if forced => text(),
+            kind if forced || (is_target && kind.is_numeric()) => text(),
             DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => {
                 Self::Instants { seconds: Vec::new() }
             }
@@ -123,8 +124,9 @@ impl Builder {
     }
 
     /// What the user should know about the column.
-    pub(super) fn note(&self, name: &str) -> Option<String> {
-        matches!(self, Self::Numbers { wide: true, .. }).then(|| number::rounding_note(name))
+    pub(super) fn note(&self, name: &str) -> Option<Note> {
+        matches!(self, Self::Numbers { wide: true, .. })
+            .then(|| Note::RoundedIntegers { column: name.to_owned() })
     }
 
     /// The column's cells.

@@ -13,7 +13,7 @@ use arrow::datatypes::Schema;
 use super::missing::MissingTokens;
 use super::names::{check_names, forced_columns};
 use super::{CancelCheck, Format, ReadOptions};
-use crate::{RawColumn, RawTable, TableError};
+use crate::{Note, RawColumn, RawTable, TableError};
 
 use column::Builder;
 
@@ -38,7 +38,7 @@ pub(super) fn read(
     file: &str,
     options: &ReadOptions,
     cancel: &CancelCheck,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<RawTable, TableError> {
     let budget = byte_limit(bytes.len()) / CELL_BYTES;
     let mut collector =
@@ -118,7 +118,8 @@ impl<'a> Collector<'a> {
         check_names(&names, self.file)?;
         let forced = forced_columns(&names, &self.options.categorical, self.file)?;
         for ((name, field), forced) in names.into_iter().zip(schema.fields()).zip(forced) {
-            let Some(builder) = Builder::new(field.data_type(), forced) else {
+            let is_target = self.options.target.as_ref() == Some(&name);
+            let Some(builder) = Builder::new(field.data_type(), forced, is_target) else {
                 return Err(TableError::UnsupportedType {
                     file: self.file.to_owned(),
                     column: name,
@@ -150,8 +151,8 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn finish(self, notes: &mut Vec<String>) -> Result<RawTable, TableError> {
-        if self.n_rows == 0 {
+    fn finish(self, notes: &mut Vec<Note>) -> Result<RawTable, TableError> {
+        if self.n_rows == 0 && !self.options.allow_no_rows {
             let (file, n_columns) = (self.file.to_owned(), self.columns.len());
             return Err(TableError::NoRows { file, n_columns });
         }

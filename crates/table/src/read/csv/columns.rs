@@ -5,7 +5,7 @@ use super::super::number;
 use super::super::text::TextBuilder;
 use super::Context;
 use super::records::Block;
-use crate::{Cells, TableError};
+use crate::{Cells, Note, TableError};
 
 /// What a column's cells are taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Parsing {
         self,
         context: &Context<'_>,
         column: usize,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<Cells, TableError> {
         match self {
             Self::Numbers(numbers) => numbers.finish(context, column, notes),
@@ -180,7 +180,7 @@ impl Numbers {
         self,
         context: &Context<'_>,
         column: usize,
-        notes: &mut Vec<String>,
+        notes: &mut Vec<Note>,
     ) -> Result<Cells, TableError> {
         let name = &context.names[column];
         if let Some((row, value)) = self.infinite {
@@ -188,7 +188,7 @@ impl Numbers {
             return Err(TableError::NotFinite { file, column, row: row + 1, value });
         }
         if self.wide {
-            notes.push(number::rounding_note(name));
+            notes.push(Note::RoundedIntegers { column: name.to_owned() });
         }
         let any = self.values.iter().any(|v| !v.is_nan());
         Ok(Cells::Numbers { integers: self.integers && any, values: self.values.into() })

@@ -6,7 +6,7 @@ use super::super::missing::MissingTokens;
 use super::super::number::{self, Number};
 use super::super::{ReadOptions, date};
 use super::sample::{self, SampleRow};
-use crate::TableError;
+use crate::{Note, TableError};
 
 /// The byte that quotes a cell.
 pub(super) const QUOTE: u8 = b'"';
@@ -23,7 +23,7 @@ pub(super) struct Dialect {
     pub(super) skip_space: bool,
     /// The sign between a number's whole part and its decimals.
     pub(super) decimal: u8,
-    has_header: bool,
+    pub(super) has_header: bool,
     header_was_asked: bool,
     n_columns: usize,
     header_start: usize,
@@ -88,7 +88,7 @@ impl Dialect {
     }
 
     /// What the user should know was decided.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         if self.delimiter != b',' {
             let known = DELIMITERS.iter().find(|d| d.0 == self.delimiter);
@@ -96,19 +96,16 @@ impl Dialect {
                 || format!("{:?}", char::from(self.delimiter)),
                 |&(_, name)| name.to_owned(),
             );
-            notes.push(format!("cells are separated by {name}"));
+            notes.push(Note::Delimiter { delimiter: name });
         }
         if self.skip_space {
-            notes.push("the space after each delimiter was left off".to_owned());
+            notes.push(Note::SpaceAfterDelimiter);
         }
         if self.decimal == b',' {
-            notes.push("commas in numbers were read as decimal commas".to_owned());
+            notes.push(Note::DecimalCommas);
         }
         if !self.has_header && !self.header_was_asked {
-            let last = self.n_columns;
-            notes.push(format!(
-                "the first row was read as data, not as names; columns are named column_1 to column_{last}"
-            ));
+            notes.push(Note::FirstRowIsData { n_columns: self.n_columns });
         }
         notes
     }

@@ -11,6 +11,8 @@ mod records;
 mod sample;
 mod scan;
 
+use std::collections::BTreeMap;
+
 use columns::{Kind, Parsing};
 use dialect::Dialect;
 use records::{Block, Records};
@@ -18,8 +20,7 @@ use records::{Block, Records};
 use super::missing::MissingTokens;
 use super::names::{check_names, forced_columns};
 use super::{CancelCheck, DEFAULT_MISSING, ReadOptions};
-use crate::error::shell_word;
-use crate::{Cells, RawColumn, RawTable, TableError};
+use crate::{Cells, MISSING_CODE, Note, RawColumn, RawTable, TableError};
 
 /// A text column this long, with this share of numbers, is a column of numbers with a slip.
 const SLIP_MIN_CELLS: usize = 20;
@@ -31,7 +32,7 @@ pub(super) fn read(
     file: &str,
     options: &ReadOptions,
     cancel: &CancelCheck,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<RawTable, TableError> {
     let data = text.as_bytes();
     check_delimiter(options.delimiter)?;
@@ -42,11 +43,23 @@ pub(super) fn read(
     check_names(&names, file)?;
     let forced = forced_columns(&names, &options.categorical, file)?;
     let records = Records::new(data, &dialect, &names, file);
+    let target = names.iter().position(|name| options.target.as_ref() == Some(name));
     let context = Context { data, file, names: &names, missing: &missing, dialect: &dialect };
-    let (n_rows, columns) = parse(&context, records, &forced, cancel, notes)?;
+    let mut table = RawTable { has_header: Some(dialect.has_header), ..RawTable::default() };
+    if options.allow_no_rows && !records.clone().next_block(&mut Block::default())? {
+        let nothing = || Cells::Numbers { values: [].into(), integers: false };
+        table.columns =
+            names.into_iter().map(|name| RawColumn { name, cells: nothing() }).collect();
+        return Ok(table);
+    }
+    let (n_rows, columns) = parse(&context, records.clone(), &forced, target, cancel, notes)?;
+    if let Some(target) = target {
+        table.missing_labels = missing_words(&context, records, target, &columns[target])?;
+    }
+    table.n_rows = n_rows;
     let columns = names.into_iter().zip(columns);
-    let columns = columns.map(|(name, cells)| RawColumn { name, cells }).collect();
-    Ok(RawTable { n_rows, columns, ..RawTable::default() })
+    table.columns = columns.map(|(name, cells)| RawColumn { name, cells }).collect();
+    Ok(table)
 }
 
 fn check_delimiter(asked: Option<u8>) -> Result<(), TableError> {
@@ -70,8 +83,9 @@ fn parse(
     context: &Context<'_>,
     records: Records<'_>,
     forced: &[bool],
+    target: Option<usize>,
     cancel: &CancelCheck,
-    notes: &mut Vec<String>,
+    notes: &mut Vec<Note>,
 ) -> Result<(usize, Vec<Cells>), TableError> {
     let mut block = Block::default();
     let mut first = records.clone();
@@ -83,6 +97,8 @@ fn parse(
     let n_expected = records.estimate_rows(&block);
     let kind = |(column, &forced): (usize, &bool)| match forced {
         true => Kind::Text,
+        // Labels stay as they are written.
+        false if target == Some(column) => Kind::Text,
         false => columns::guess(context, &block, column),
     };
     let kinds: Vec<Kind> = forced.iter().enumerate().map(kind).collect();
@@ -107,9 +123,7 @@ fn parse(
             parsings[column] = Parsing::new(kind, pass.n_rows());
         }
     }
-    if pass.n_blank_lines() > 0 {
-        notes.push(format!("{} blank lines were skipped", pass.n_blank_lines()));
-    }
+    notes.extend(pass.blank_lines());
     let cells = parsings.into_iter().enumerate();
     let finish = |(column, parsing): (usize, Parsing)| {
         let cells = parsing.finish(context, column, notes)?;
@@ -117,19 +131,38 @@ fn parse(
             refuse_slips(context, column, &cells)?;
         }
         if padded[column] && matches!(cells, Cells::Numbers { .. }) {
-            notes.push(padding_note(&context.names[column]));
+            notes.push(Note::LeadingZeros { column: context.names[column].clone() });
         }
         Ok(cells)
     };
     Ok((pass.n_rows(), cells.map(finish).collect::<Result<_, TableError>>()?))
 }
 
-fn padding_note(column: &str) -> String {
-    let word = shell_word(column);
-    format!(
-        "column {column:?} is written with leading zeros but was read as numbers; if they are codes, pass \
-         --categorical {word}"
-    )
+/// What the missing cells of a column say, the most frequent first.
+fn missing_words(
+    context: &Context<'_>,
+    mut records: Records<'_>,
+    column: usize,
+    cells: &Cells,
+) -> Result<Vec<(String, usize)>, TableError> {
+    let Cells::Text { codes, .. } = cells else { return Ok(Vec::new()) };
+    if !codes.contains(&MISSING_CODE) {
+        return Ok(Vec::new());
+    }
+    let mut words: BTreeMap<String, usize> = BTreeMap::new();
+    let mut block = Block::default();
+    while records.next_block(&mut block)? {
+        for (start, end) in block.spans(column) {
+            let cell = context.dialect.text(&context.data[start..end]);
+            if context.missing.contains(&cell) {
+                let word = String::from_utf8_lossy(cell.trim_ascii()).into_owned();
+                *words.entry(word).or_default() += 1;
+            }
+        }
+    }
+    let mut words: Vec<(String, usize)> = words.into_iter().collect();
+    words.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    Ok(words)
 }
 
 /// Refuses a text column that would be one of numbers but for a few cells: taken as categories, it

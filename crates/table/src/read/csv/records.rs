@@ -5,7 +5,7 @@
 
 use super::dialect::{Dialect, QUOTE};
 use super::scan::{self, BATCH, WINDOW, Wanted};
-use crate::TableError;
+use crate::{Note, TableError};
 
 /// A block ends with the first row that passes this size: the block and the columns it is parsed into
 /// should stay in the cache.
@@ -13,6 +13,9 @@ const BLOCK_BYTES: usize = 1 << 17;
 
 /// A longer row is an unclosed quote, or no table at all.
 const MAX_ROW_BYTES: usize = 1 << 28;
+
+/// More empty cells than this are not made of blank lines in succession: a few bytes would fill the memory.
+const MAX_BLANK_CELLS: usize = 1 << 24;
 
 /// The cells of some consecutive rows.
 #[derive(Default)]
@@ -62,7 +65,11 @@ pub(super) struct Records<'a> {
     /// Where the next row begins.
     at: usize,
     n_rows: usize,
+    /// Blank lines that became rows, and where the first of them is.
     n_blank_lines: usize,
+    first_blank: usize,
+    /// Blank lines just passed: rows if another row follows, nothing at the end of the file.
+    n_pending: usize,
 }
 
 /// One row being scanned.
@@ -84,8 +91,19 @@ impl<'a> Records<'a> {
             Wanted { delimiter: dialect.delimiter, newline: dialect.newline, quote: QUOTE };
         let (skip_space, at) = (dialect.skip_space, dialect.body);
         let max_row_bytes = MAX_ROW_BYTES;
-        let (n_rows, n_blank_lines) = (0, 0);
-        Self { data, file, names, wanted, skip_space, max_row_bytes, at, n_rows, n_blank_lines }
+        Self {
+            data,
+            file,
+            names,
+            wanted,
+            skip_space,
+            max_row_bytes,
+            at,
+            n_rows: 0,
+            n_blank_lines: 0,
+            first_blank: 0,
+            n_pending: 0,
+        }
     }
 
     /// Rows passed so far.
@@ -93,9 +111,10 @@ impl<'a> Records<'a> {
         self.n_rows
     }
 
-    /// Blank lines passed so far.
-    pub(super) fn n_blank_lines(&self) -> usize {
-        self.n_blank_lines
+    /// What to say of the blank lines passed so far.
+    pub(super) fn blank_lines(&self) -> Option<Note> {
+        let (n, first_line) = (self.n_blank_lines, self.line(self.first_blank));
+        (n > 0).then_some(Note::BlankLines { n, first_line })
     }
 
     /// About how many rows there are from here on, judged by the block just read from here.
@@ -185,8 +204,14 @@ impl<'a> Records<'a> {
         let has_return = at > row.start && self.data[at - 1] == b'\r';
         let end = at - usize::from(has_return);
         if end == row.start {
-            self.n_blank_lines += 1;
+            if self.n_blank_lines + self.n_pending == 0 {
+                self.first_blank = row.start;
+            }
+            self.n_pending += 1;
             return Ok(());
+        }
+        if self.n_pending > 0 {
+            self.insert_blank_rows(block, row)?;
         }
         block.ends.push((end - block.base) as u32);
         block.starts.push((row.start - block.base) as u32);
@@ -194,6 +219,24 @@ impl<'a> Records<'a> {
             return Err(self.ragged(row));
         }
         self.n_rows += 1;
+        Ok(())
+    }
+
+    /// Puts a row of empty cells for each blank line before the row that has just ended.
+    #[cold]
+    fn insert_blank_rows(&mut self, block: &mut Block, row: &Row) -> Result<(), TableError> {
+        let n_cells = self.n_pending.saturating_mul(self.names.len());
+        if n_cells > MAX_BLANK_CELLS {
+            let (file, line) = (self.file.to_owned(), self.line(row.start) - self.n_pending);
+            return Err(TableError::TooManyBlankLines { file, line, n: self.n_pending });
+        }
+        let place = (row.start - block.base) as u32;
+        let before = block.ends.len() - row.n_cells;
+        block.ends.splice(before..before, std::iter::repeat_n(place, n_cells));
+        block.starts.extend(std::iter::repeat_n(place, self.n_pending));
+        self.n_rows += self.n_pending;
+        self.n_blank_lines += self.n_pending;
+        self.n_pending = 0;
         Ok(())
     }
 
@@ -212,7 +255,7 @@ impl<'a> Records<'a> {
     fn unclosed(&self, row: &Row) -> TableError {
         TableError::UnclosedQuote {
             file: self.file.to_owned(),
-            row: self.n_rows + 1,
+            row: self.n_rows + self.n_pending + 1,
             line: self.line(row.start),
             column: match self.names.get(row.n_cells) {
                 Some(name) => name.clone(),
@@ -223,7 +266,7 @@ impl<'a> Records<'a> {
 
     #[cold]
     fn too_long(&self, row: &Row) -> TableError {
-        let (row_number, line) = (self.n_rows + 1, self.line(row.start));
+        let (row_number, line) = (self.n_rows + self.n_pending + 1, self.line(row.start));
         let file = self.file.to_owned();
         TableError::RowTooLong { file, row: row_number, line, limit: self.max_row_bytes }
     }
