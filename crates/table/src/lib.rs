@@ -36,7 +36,9 @@ pub use schema::{
     Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reading,
     Reason, Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values, written_instant,
 };
-pub use split::{Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample};
+pub use split::{
+    Dependence, Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample,
+};
 pub use write::{
     OutputCells, OutputColumn, OutputFormat, WriteError, abandon_writes, check_writable,
     write_atomically,

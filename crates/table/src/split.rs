@@ -1,11 +1,17 @@
-//! Stratified splits: which rows train and which test, with each class spread evenly.
+//! Splits: which rows train and which test, with each class spread evenly.
 //!
 //! A split depends on the labels, the seed and nothing else, so that two pipelines compared on one
 //! dataset see the same folds. The shuffle is our own few lines: folds must not move when a random number
 //! library changes how it draws.
 
+mod dependence;
+mod grouped;
+mod ordered;
+
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub use dependence::Dependence;
 
 use crate::Labels;
 
@@ -30,7 +36,7 @@ pub struct RareClass {
 /// The folds of a cross-validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folds {
-    /// The folds; each row is in the test rows of exactly one.
+    /// The folds; each row is in the test rows of exactly one. Where rows are in order, the earliest are in none.
     pub folds: Vec<Fold>,
     /// Classes that are missing from the test rows of some folds. One that has a single row is also
     /// missing from the training rows of the fold that tests it.
@@ -43,7 +49,7 @@ impl Folds {
         self.folds.len()
     }
 
-    /// Whether there are no folds, which is so for no rows only.
+    /// Whether there are no folds: for no rows, or where these cannot be split.
     pub fn is_empty(&self) -> bool {
         self.folds.is_empty()
     }
