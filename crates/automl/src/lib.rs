@@ -34,8 +34,8 @@ pub use model::{
     PredictError, Predictions, TablePredictions,
 };
 pub use online::{
-    AutoMl, AutoMlError, Candidate, Event, Families, Happened, Method, Report, StopReason,
-    TimeSpent, UnknownMethod, WeightedPipeline,
+    AutoMl, AutoMlError, Candidate, Event, Families, Happened, Measured, Method, Report,
+    StopReason, TimeSpent, UnknownMethod, WeightedPipeline,
 };
 pub use pitchpipe_learn::Pipeline;
 pub use scores::{Baseline, OutOfFold, Scores};

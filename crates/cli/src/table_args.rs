@@ -91,6 +91,7 @@ impl TableArgs {
             exclude: self.columns.exclude.clone(),
             categorical: self.columns.categorical.clone(),
             numeric: self.columns.numeric.clone(),
+            depends_on: None,
         }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::schema::{Assembled, assemble};
-use crate::{Column, Frame, Labels, RawTable, Report, Schema, SchemaError, SchemaOptions};
+use crate::{
+    Column, Dependence, Frame, Labels, RawTable, Report, Schema, SchemaError, SchemaOptions,
+};
 
 /// What is to be predicted, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +38,13 @@ impl Target {
     }
 }
 
-/// A frame with its target, and the schema that they came by.
+/// A frame with its target, the schema that they came by, and which rows hang together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
     frame: Frame,
     target: Target,
     schema: Option<Arc<Schema>>,
+    dependence: Dependence,
 }
 
 impl Dataset {
@@ -60,7 +63,7 @@ impl Dataset {
     /// If they differ in length.
     pub fn from_parts(frame: Frame, target: Target) -> Self {
         assert_eq!(frame.n_rows(), target.len(), "a target for each row");
-        Self { frame, target, schema: None }
+        Self { frame, target, schema: None, dependence: Dependence::Independent }
     }
 
     /// A dataset from a table that was read, and a report of what was understood and what was left out.
@@ -89,14 +92,14 @@ impl Dataset {
             let columns = table.columns.into_iter().map(|column| column.name).collect();
             return Err(SchemaError::NoTarget { columns });
         }
-        let Assembled { schema, columns, labels, report } = assemble(table, options)?;
+        let Assembled { schema, columns, labels, dependence, report } = assemble(table, options)?;
         if columns.is_empty() {
             let left_out = report.left_out().map(|(n, r)| (n.to_owned(), r.to_string())).collect();
             return Err(SchemaError::NoFeatures { left_out });
         }
         let labels = labels.expect("a target was named, and assemble() found its column");
         let dataset = Self::new(columns, labels);
-        Ok((Self { schema: Some(Arc::new(schema)), ..dataset }, report))
+        Ok((Self { schema: Some(Arc::new(schema)), dependence, ..dataset }, report))
     }
 
     /// The feature columns.
@@ -131,13 +134,43 @@ impl Dataset {
         self.schema.as_ref()
     }
 
+    /// The same rows, of which these hang together.
+    ///
+    /// # Panics
+    /// If there is not one group or place per row.
+    pub fn with_dependence(self, dependence: Dependence) -> Self {
+        if let Dependence::Groups(units) | Dependence::Order(units) = &dependence {
+            assert_eq!(units.len(), self.n_rows(), "a group or place for each row");
+        }
+        Self { dependence, ..self }
+    }
+
+    /// Which rows hang together: what every split of them has to respect.
+    pub fn dependence(&self) -> &Dependence {
+        &self.dependence
+    }
+
     /// The given rows, in the order given.
     pub fn select(&self, rows: &[usize]) -> Self {
         Self {
+            dependence: self.dependence.select(rows),
             frame: self.frame.select(rows),
             target: self.target.select(rows),
             schema: self.schema.clone(),
         }
+    }
+
+    /// These rows, and after them those of another dataset of the same columns and classes.
+    ///
+    /// # Panics
+    /// If columns or classes differ.
+    pub fn concat(&self, other: &Self) -> Self {
+        let dependence = self.dependence.concat(&other.dependence);
+        let codes = [self.labels().codes(), other.labels().codes()].concat();
+        assert_eq!(self.labels().n_classes(), other.labels().n_classes(), "the same classes");
+        let labels = Labels::from_codes(codes, self.labels().n_classes());
+        let frame = self.frame.concat(&other.frame);
+        Self { frame, target: Target::Classes(labels), schema: self.schema.clone(), dependence }
     }
 
     /// A number that depends on the cells and labels and on nothing else: not on names, nor on the

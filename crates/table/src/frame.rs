@@ -71,6 +71,21 @@ impl Column {
     }
 }
 
+/// Cells one after the other. A category never met counts as missing: whoever learns from these cells has no name for it.
+fn joined(a: &Column, b: &Column) -> Column {
+    let known = |&code: &u32| if code == UNSEEN_CODE { MISSING_CODE } else { code };
+    match (a, b) {
+        (Column::Numeric(a), Column::Numeric(b)) => Column::numeric([&a[..], &b[..]].concat()),
+        (
+            Column::Categorical { codes: a, n_levels },
+            Column::Categorical { codes: b, n_levels: of_b },
+        ) if n_levels == of_b => {
+            Column::categorical(a.iter().chain(b).map(known).collect::<Vec<u32>>(), *n_levels)
+        }
+        _ => panic!("columns of one kind and one dictionary"),
+    }
+}
+
 /// Feature columns of equal length: what is predicted, and with a [`Target`](crate::Target) what is learnt from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
@@ -97,6 +112,16 @@ impl Frame {
     /// How many rows there are.
     pub fn n_rows(&self) -> usize {
         self.n_rows
+    }
+
+    /// These rows, and after them those of a frame of the same columns; a category never met becomes a missing cell.
+    ///
+    /// # Panics
+    /// If columns differ in number or kind.
+    pub fn concat(&self, other: &Self) -> Self {
+        assert_eq!(self.columns.len(), other.columns.len(), "the same columns");
+        let columns = self.columns.iter().zip(&other.columns).map(|(a, b)| joined(a, b)).collect();
+        Self { columns, n_rows: self.n_rows + other.n_rows }
     }
 
     /// The given rows, in the order given.

@@ -6,6 +6,7 @@ mod buffer;
 mod dataset;
 mod error;
 mod frame;
+mod hold_out;
 mod labels;
 mod metafeature;
 mod metric;
@@ -21,6 +22,7 @@ pub use buffer::Buffer;
 pub use dataset::{Dataset, Target};
 pub use error::TableError;
 pub use frame::{Column, Frame, MISSING_CODE, UNSEEN_CODE};
+pub use hold_out::HeldOut;
 pub use labels::Labels;
 pub use metafeature::MetaFeature;
 pub use metric::{
@@ -33,8 +35,9 @@ pub use read::{
     CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches, read,
 };
 pub use schema::{
-    Applied, ColumnReport, DatePart, Input, Kind, LeftOut, Levels, Mismatch, OTHER_LEVEL, Reading,
-    Reason, Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values, written_instant,
+    Applied, ColumnReport, DatePart, DependsOn, Input, Kind, LeftOut, Levels, Mismatch,
+    OTHER_LEVEL, Reading, Reason, Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values,
+    written_instant,
 };
 pub use split::{
     Dependence, Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample,

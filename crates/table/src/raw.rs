@@ -64,6 +64,14 @@ pub enum Cells {
 }
 
 impl Cells {
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Numbers { values, .. } | Self::Instants { seconds: values } => values.len(),
+            Self::Text { codes, .. } | Self::Nominal { codes, .. } => codes.len(),
+        }
+    }
+
     /// The cells of the given rows, in the order given.
     pub(crate) fn select(self, rows: &[usize]) -> Self {
         let numbers = |v: Buffer<f64>| rows.iter().map(|&row| v[row]).collect();

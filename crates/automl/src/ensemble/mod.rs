@@ -4,12 +4,18 @@
 //! (Caruana et al., 2004); the paper's is a majority vote of the five best
 //! (docs/decisions/0060-online.md compares them).
 
+mod cross_fit;
 mod greedy;
 mod judge;
+mod spread;
+mod tried;
 mod vote;
 
+pub(crate) use cross_fit::{CHOOSING_CELLS, Choice, PARTS};
 pub use greedy::{GreedySettings, select};
 pub use judge::Judge;
+pub(crate) use spread::standard_errors;
+pub(crate) use tried::{NewTrial, Tried};
 pub use vote::{VOTERS, majority, vote, vote_shares};
 
 use pitchpipe_table::{Decision, Metric};

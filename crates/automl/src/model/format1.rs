@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BaseLearner, ColumnKind, Model, ModelFileError};
 use crate::ensemble::Combination;
-use crate::online::{Candidate, Method, Report, StopReason, TimeSpent};
+use crate::online::{Candidate, Measured, Method, Report, StopReason, TimeSpent};
 use crate::scores::Scores;
 
 /// The whole file.
@@ -337,6 +337,8 @@ impl Report1 {
             n_evaluated: self.n_evaluated,
             n_failed: self.n_failed,
             n_out_of_time: self.n_out_of_time,
+            measured: Measured::Chosen,
+            n_rows_scored: 0,
             scores: self.ensemble.into_scores(),
             standard_errors: None,
             baselines: Vec::new(),

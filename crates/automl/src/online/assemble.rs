@@ -1,16 +1,21 @@
 //! Putting the model together from what a search has found, and the report of how it was found.
 
 use super::clock::Clock;
+use super::combine::free_elsewhere;
 use super::drive::Drive;
 use super::ledger::{Counts, Ledger};
 use super::search::{Ended, Fit};
-use super::{AutoMl, AutoMlError, Candidate, Report, StopReason};
+use super::{AutoMl, AutoMlError, Candidate, Measured, Report, StopReason};
 use crate::model::{BaseLearner, Model, kinds_of};
 use crate::scores::Scores;
+
+/// What is said where rows are too few to choose by some and score by others.
+const FLATTERS: &str = "the scores are of the rows that the ensemble was chosen by, and flatter it";
 
 impl Fit<'_> {
     /// The model of what a search has found.
     pub(super) fn model(&self, drive: Drive<'_>, ended: &Ended) -> Result<Model, AutoMlError> {
+        let scoring_deadline = drive.scoring_deadline();
         let Drive { combiner, ledger, .. } = drive;
         let Some(scores) = combiner.scores.clone() else {
             return Err(self.why_no_model(ended.stop, ledger.counts));
@@ -20,8 +25,11 @@ impl Fit<'_> {
         let learners = combiner.library.learners().iter();
         let leaderboard = learners.map(|l| l.candidate(weight_of(l.key()))).collect();
         let out_of_fold = combiner.predicted();
-        let base_learners = combiner.into_base_learners().into_iter().map(|(learner, weight)| {
-            BaseLearner { pipeline: learner.pipeline, weight, models: learner.models }
+        let (base_learners, evidence) = combiner.into_parts();
+        let base_learners = base_learners.into_iter().map(|(learner, weight)| BaseLearner {
+            pipeline: learner.pipeline,
+            weight,
+            models: learner.models,
         });
         let labels = self.dataset.labels();
         let combination = self.combination();
@@ -36,7 +44,22 @@ impl Fit<'_> {
             report: self.report(ended, ledger, scores, leaderboard),
             out_of_fold: Some(out_of_fold),
         };
+        model.report.n_rows_scored = model.out_of_fold.as_ref().map_or(0, |o| o.truth.len());
+        let n_chosen = model.learners.len();
         model.shrink_to(self.automl.model_size_limit)?;
+        let n_left = model.learners.len();
+        let is_shrunk = n_left < n_chosen;
+        if is_shrunk {
+            let note =
+                format!("{n_left} of {n_chosen} base learners fit the limit of the model's size");
+            model.report.notes.push(note);
+        }
+        // What is scored has no more base learners than what is kept.
+        match evidence.score(if is_shrunk { n_left } else { usize::MAX }, scoring_deadline) {
+            Some(honest) => model.take_score(honest),
+            None => model.report.notes.push(FLATTERS.to_owned()),
+        }
+        free_elsewhere(evidence);
         Ok(model)
     }
 
@@ -72,6 +95,8 @@ impl Fit<'_> {
             n_evaluated,
             n_failed,
             n_out_of_time,
+            measured: Measured::Chosen,
+            n_rows_scored: 0,
             scores,
             standard_errors: None,
             baselines: Vec::new(),
@@ -98,6 +123,6 @@ fn confirmed_note(n_times: usize) -> String {
         n => format!("{n} times"),
     };
     format!(
-        "the best pipelines were cross-validated {times} more, on new folds, and scores are of that"
+        "the best pipelines were cross-validated {times} more, on new folds, before the ensemble was chosen"
     )
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_table::{Dataset, Metric};
 
+use super::refit;
 use super::search::Fit;
 use super::{AutoMlError, Event, Method};
 use crate::ensemble::Combination;
@@ -39,6 +40,7 @@ pub struct AutoMl {
     pub(super) started_at: Option<Instant>,
     pub(super) cancel: Option<Arc<AtomicBool>>,
     pub(super) validation: Option<Dataset>,
+    pub(super) held_out: Option<Dataset>,
     pub(super) model_size_limit: u64,
 }
 
@@ -59,6 +61,7 @@ impl Default for AutoMl {
             started_at: None,
             cancel: None,
             validation: None,
+            held_out: None,
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
         }
     }
@@ -143,6 +146,13 @@ impl AutoMl {
         Self { validation: Some(rows), ..self }
     }
 
+    /// Rows that nothing sees until the model is made, with the columns and classes of the training table, as
+    /// [`Dataset::from_table_holding_out`] parts them: its scores are measured on these. A quarter of the budget is kept
+    /// for fitting the chosen pipelines again on all rows after that.
+    pub fn held_out(self, rows: Dataset) -> Self {
+        Self { held_out: Some(rows), ..self }
+    }
+
     /// A ceiling on the bytes of the model file.
     pub fn model_size_limit(self, bytes: u64) -> Self {
         Self { model_size_limit: bytes, ..self }
@@ -163,7 +173,15 @@ impl AutoMl {
     ) -> Result<Model, AutoMlError> {
         let start = self.started_at.unwrap_or_else(Instant::now);
         self.check(dataset)?;
-        Fit::new(self, dataset, start)?.run(&mut hear)
+        if !refit::is_wanted(self, dataset) {
+            return Fit::new(self, dataset, start)?.run(&mut hear);
+        }
+        let cancel = self.cancel.clone().unwrap_or_default();
+        let budget = self.budget.mul_f64(1.0 - refit::SHARE);
+        let search = Self { budget, cancel: Some(Arc::clone(&cancel)), ..self.clone() };
+        let mut model = Fit::new(&search, dataset, start)?.run(&mut hear)?;
+        refit::Refit { automl: self, dataset, start, cancel }.finish(&mut model);
+        Ok(model)
     }
 
     fn check(&self, dataset: &Dataset) -> Result<(), AutoMlError> {
@@ -189,16 +207,26 @@ impl AutoMl {
             }
             _ => {}
         }
-        let Some(validation) = &self.validation else { return Ok(()) };
-        let classes = |d: &Dataset| d.labels().n_classes();
-        if classes(validation) != classes(dataset) {
-            let (wanted, got) = (classes(dataset), classes(validation));
-            return Err(AutoMlError::OtherValidation { wanted, got });
+        if !dataset.dependence().can_split() {
+            return Err(AutoMlError::OneUnit);
         }
-        if kinds_of(validation.frame()) != kinds_of(dataset.frame()) || validation.n_rows() == 0 {
-            let (wanted, got) = (dataset.columns().len(), validation.columns().len());
-            return Err(AutoMlError::OtherValidation { wanted, got });
+        for rows in [&self.validation, &self.held_out].into_iter().flatten() {
+            check_rows(dataset, rows)?;
         }
         Ok(())
     }
+}
+
+/// Whether rows are of the same columns and classes.
+fn check_rows(dataset: &Dataset, rows: &Dataset) -> Result<(), AutoMlError> {
+    let classes = |d: &Dataset| d.labels().n_classes();
+    if classes(rows) != classes(dataset) {
+        let (wanted, got) = (classes(dataset), classes(rows));
+        return Err(AutoMlError::OtherValidation { wanted, got });
+    }
+    if kinds_of(rows.frame()) != kinds_of(dataset.frame()) || rows.n_rows() == 0 {
+        let (wanted, got) = (dataset.columns().len(), rows.columns().len());
+        return Err(AutoMlError::OtherValidation { wanted, got });
+    }
+    Ok(())
 }

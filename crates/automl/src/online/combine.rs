@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use pitchpipe_table::Labels;
+use pitchpipe_table::{Dependence, Labels};
 
 use super::WeightedPipeline;
+use super::honest::Evidence;
 use super::library::{Learner, Library, Rule};
 use crate::ensemble::{
     Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares,
@@ -12,7 +13,7 @@ use crate::ensemble::{
 use crate::scores::{OutOfFold, Scores};
 
 /// How many candidate learners an ensemble is chosen among.
-const LIBRARY: usize = 40;
+pub(crate) const LIBRARY: usize = 40;
 
 /// Learners that were validated again are judged with less noise: ensembles of these are chosen from larger bags
 /// (docs/decisions/0060-online.md).
@@ -25,7 +26,9 @@ const BYTES_A_SECOND: f64 = 60e6;
 pub(crate) struct Combiner {
     pub(crate) library: Library,
     pub(crate) selection: Selection,
+    /// Of the ensemble on the rows that it was chosen by: good for choosing, and flattering.
     pub(crate) scores: Option<Scores>,
+    pub(crate) evidence: Evidence,
     judge: Judge,
     bag_share: f64,
     rule: Rule,
@@ -38,9 +41,10 @@ pub(crate) struct Combiner {
 }
 
 impl Combiner {
-    /// Learners are kept in `memory` bytes and the model in `size_limit`.
+    /// Learners are kept in `memory` bytes and the model in `size_limit`; `dependence` is of the rows judged by.
     pub(crate) fn new(
         rule: Rule,
+        dependence: Dependence,
         combination: Combination,
         seed: u64,
         memory: u64,
@@ -50,6 +54,7 @@ impl Combiner {
             library: Library::new(LIBRARY, memory),
             selection: Selection::default(),
             scores: None,
+            evidence: Evidence::new(rule.clone(), combination, dependence, seed),
             judge: Judge::new(&rule.truth, &rule.priors, rule.metric),
             bag_share: GreedySettings::default().bag_share,
             rule,
@@ -68,6 +73,7 @@ impl Combiner {
 
     /// Takes in a learner.
     pub(crate) fn add(&mut self, learner: Learner) {
+        self.evidence.add(&learner);
         self.is_stale |= self.library.add(learner);
     }
 
@@ -98,6 +104,11 @@ impl Combiner {
     /// Seconds that bringing the ensemble up to date is expected to take.
     pub(crate) fn expected_secs(&self) -> f64 {
         if self.is_stale { self.secs_each * self.library.learners().len() as f64 } else { 0.0 }
+    }
+
+    /// Seconds that scoring the ensemble honestly would take, had it all the time it wants.
+    pub(crate) fn scoring_secs(&self) -> f64 {
+        self.evidence.n_updates() * self.secs_each * self.library.learners().len() as f64
     }
 
     /// The time that writing the model is expected to take.
@@ -192,9 +203,9 @@ impl Combiner {
         self.out_of_fold(&weights)
     }
 
-    /// The base learners with their weights, heaviest first, taken out of the library. The others are freed
-    /// elsewhere: that takes a while, and time is short.
-    pub(crate) fn into_base_learners(self) -> Vec<(Learner, f64)> {
+    /// The base learners with their weights, heaviest first, taken out of the library, and all that was tried. The other
+    /// learners are freed elsewhere: that takes a while, and time is short.
+    pub(crate) fn into_parts(self) -> (Vec<(Learner, f64)>, Evidence) {
         let mut learners: Vec<Option<Learner>> =
             self.library.into_learners().into_iter().map(Some).collect();
         let mut taken = Vec::new();
@@ -203,7 +214,7 @@ impl Combiner {
             taken.extend(found.and_then(Option::take).map(|learner| (learner, weight)));
         }
         free_elsewhere(learners);
-        taken
+        (taken, self.evidence)
     }
 }
 

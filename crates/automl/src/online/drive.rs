@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pitchpipe_learn::{Evaluation, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
@@ -17,7 +17,7 @@ use super::ledger::Ledger;
 use super::levels::to_rerun;
 use super::library::{Judging, Learner};
 use super::memory::MemoryWatch;
-use super::{AutoMlError, StopReason};
+use super::{AutoMlError, StopReason, honest};
 
 /// What the loop is told.
 pub(crate) struct Settings {
@@ -356,9 +356,18 @@ impl<'a> Drive<'a> {
 
     /// What the end of the search will take, as things are.
     fn end(&self) -> End {
-        let (ensemble_secs, write_time) =
-            (self.combiner.expected_secs(), self.combiner.write_time());
-        End { ensemble_secs, write_time }
+        let most = honest::SHARE * self.budget.total_secs();
+        let scoring_secs = self.combiner.scoring_secs().min(most);
+        let ensemble_secs = self.combiner.expected_secs() + scoring_secs;
+        End { ensemble_secs, write_time: self.combiner.write_time() }
+    }
+
+    /// When scoring has to end; never in a run that is to be repeatable.
+    pub(super) fn scoring_deadline(&self) -> Option<Instant> {
+        let end = self.budget.ensemble_deadline(self.end())?;
+        let most = Duration::from_secs_f64(honest::SHARE * self.budget.total_secs());
+        let most = if self.is_cancelled() { Duration::ZERO } else { most };
+        Some(self.budget.within(most).map_or(end, |most| most.min(end)))
     }
 
     pub(super) fn is_cancelled(&self) -> bool {

@@ -21,6 +21,11 @@ pub enum AutoMlError {
     /// There is nothing to tell apart.
     #[error("all rows are of one class, so there is nothing to learn")]
     OneClass,
+    /// All rows hang together.
+    #[error(
+        "all rows are of one group or one instant, so that none can be measured apart from the others"
+    )]
+    OneUnit,
     /// There is nothing to learn from.
     #[error("the table has no column to learn from")]
     NoFeatures,

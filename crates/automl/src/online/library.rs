@@ -4,7 +4,7 @@ use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{
     Evaluation, FitContext, FittedPipeline, Pipeline, PipelineId, Probabilities,
 };
-use pitchpipe_table::{Dataset, Decision, Labels, Metric};
+use pitchpipe_table::{Dataset, Decision, Dependence, Labels, Metric};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::report::Candidate;
@@ -12,13 +12,32 @@ use crate::scores::Scores;
 
 /// The rows that learners are judged on.
 pub(crate) enum Judging<'a> {
-    /// Those that each fold leaves out: all, or these.
-    OutOfFold { rows: Option<Vec<usize>> },
+    /// Those that each fold leaves out: all that are tested, or these of them. In order of time the earliest are not
+    /// tested.
+    OutOfFold { tested: Option<Vec<usize>>, rows: Option<Vec<usize>> },
     /// Those of another table.
     Rows { dataset: &'a Dataset, ctx: FitContext },
 }
 
+impl Judging<'_> {
+    /// Of the rows of a sample, the classes of those that are judged by, and which of these hang together.
+    pub(crate) fn rows_of(&self, sample: &Dataset) -> (Labels, Dependence) {
+        let (labels, dependence) = match self {
+            Self::Rows { dataset, .. } => (dataset.labels(), dataset.dependence()),
+            Self::OutOfFold { .. } => (sample.labels(), sample.dependence()),
+        };
+        let (mut labels, mut dependence) = (labels.clone(), dependence.clone());
+        if let Self::OutOfFold { tested, rows } = self {
+            for rows in [tested, rows].into_iter().flatten() {
+                (labels, dependence) = (labels.select(rows), dependence.select(rows));
+            }
+        }
+        (labels, dependence)
+    }
+}
+
 /// How learners and ensembles are scored: by one rule, that by which the model will predict.
+#[derive(Clone)]
 pub(crate) struct Rule {
     /// The classes of the rows that are judged by.
     pub(crate) truth: Labels,
@@ -72,7 +91,7 @@ impl Learner {
         let n_rows = evaluation.out_of_fold.as_ref().map_or(0, |all| all.labels.len());
         let (mut probabilities, mut labels) = (Vec::new(), Vec::new());
         match judging {
-            Judging::OutOfFold { rows } => {
+            Judging::OutOfFold { rows, .. } => {
                 let all = evaluation.out_of_fold.as_ref()?;
                 let mut take = |row: usize| {
                     probabilities.extend(all.probabilities.row(row).iter().map(|&p| p as f32));
@@ -110,7 +129,8 @@ impl Learner {
 
     /// Takes in another validation on other folds; its models, where they were kept, join the others.
     pub(crate) fn confirm(&mut self, evaluation: Evaluation, judging: &Judging<'_>) {
-        let (Some(all), Judging::OutOfFold { rows }) = (&evaluation.out_of_fold, judging) else {
+        let (Some(all), Judging::OutOfFold { rows, .. }) = (&evaluation.out_of_fold, judging)
+        else {
             return;
         };
         let (sums, n) = &mut self.again;
@@ -137,6 +157,11 @@ impl Learner {
         self.probabilities = sums.iter().map(|s| s / *n as f32).collect();
         self.scores = rule.scores(&self.labels, &self.probabilities);
         self.error = self.scores.error(rule.metric);
+    }
+
+    /// What equal computations have in common.
+    pub(crate) fn print(&self) -> u64 {
+        self.print
     }
 
     /// What it is told apart by.
@@ -185,7 +210,7 @@ fn print_of(probabilities: &[f32]) -> u64 {
 }
 
 /// No more than this many of one type of estimator: an ensemble wants learners that differ.
-const MOST_OF_A_KIND: usize = 8;
+pub(crate) const MOST_OF_A_KIND: usize = 8;
 
 /// The best learners, best first; equal computations once.
 #[derive(Default)]

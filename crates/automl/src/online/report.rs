@@ -36,6 +36,12 @@ pub struct Report {
     pub n_failed: usize,
     /// Pipelines that ran out of time.
     pub n_out_of_time: usize,
+    /// What the scores were measured on.
+    #[serde(default)]
+    pub measured: Measured,
+    /// How many rows that were; zero where it is not known.
+    #[serde(default)]
+    pub n_rows_scored: usize,
     /// Scores of the ensemble, all by the rule that it predicts with.
     pub scores: Scores,
     /// The standard error of each, where it was estimated.
@@ -52,6 +58,21 @@ pub struct Report {
     pub stop_reason: StopReason,
     /// Things the user should know.
     pub notes: Vec<String>,
+}
+
+/// What the scores of a model were measured on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Measured {
+    /// The rows that the ensemble was chosen by, which flatters it. So it was in pitchpipe 0.1.
+    #[default]
+    Chosen,
+    /// Rows that neither the models had learnt from nor the ensemble was chosen by: each part of the rows is scored by
+    /// an ensemble that was chosen on the others.
+    CrossFitted,
+    /// Rows that nothing had seen.
+    HeldOut,
 }
 
 /// A candidate learner on the leaderboard.

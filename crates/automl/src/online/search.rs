@@ -10,7 +10,7 @@ use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
 use pitchpipe_surrogate::policy::Policy;
-use pitchpipe_table::{Dataset, Labels, stratified_subsample};
+use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 
 use super::budget::Budget;
 use super::clock::{Clock, WallClock};
@@ -55,13 +55,9 @@ struct Sample<'a> {
 }
 
 impl Sample<'_> {
-    /// The labels of the rows that learners are judged on.
-    fn truth(&self) -> Labels {
-        match &self.judging {
-            Judging::Rows { dataset, .. } => dataset.labels().clone(),
-            Judging::OutOfFold { rows: None } => self.rows.labels().clone(),
-            Judging::OutOfFold { rows: Some(rows) } => self.rows.labels().select(rows),
-        }
+    /// The labels of the rows that learners are judged on, and which of these hang together.
+    fn judged(&self) -> (Labels, Dependence) {
+        self.judging.rows_of(&self.rows)
     }
 }
 
@@ -334,22 +330,32 @@ impl<'a> Fit<'a> {
                 Judging::Rows { dataset, ctx }
             }
             None => {
-                let is_many = rows.n_rows() > MOST_JUDGED;
-                let judged = || stratified_subsample(rows.labels(), MOST_JUDGED, seed);
-                Judging::OutOfFold { rows: is_many.then(judged) }
+                let is_ordered = matches!(rows.dependence(), Dependence::Order(_));
+                let tested = if is_ordered { self.validation().tested_rows(&rows) } else { None };
+                Judging::OutOfFold { tested, rows: None }
             }
         };
-        Sample { rows, judging }
+        let mut sample = Sample { rows, judging };
+        if let Judging::OutOfFold { .. } = sample.judging {
+            let (labels, _) = sample.judged();
+            let is_many = labels.len() > MOST_JUDGED;
+            let judged = is_many.then(|| stratified_subsample(&labels, MOST_JUDGED, seed));
+            if let Judging::OutOfFold { rows, .. } = &mut sample.judging {
+                *rows = judged;
+            }
+        }
+        sample
     }
 
     fn combiner(&self, on: Option<&Sample<'_>>) -> Combiner {
-        let truth = on.map_or_else(|| self.dataset.labels().select(&[]), Sample::truth);
+        let none = || (self.dataset.labels().select(&[]), Dependence::Independent);
+        let (truth, dependence) = on.map_or_else(none, Sample::judged);
         let AutoMl { metric, seed, model_size_limit, .. } = *self.automl;
         let combination = self.combination();
         let (priors, decision) = (self.dataset.labels().priors(), combination.decision(metric));
         let rule = Rule { truth, priors, metric, decision };
         let memory = (LIBRARY_SHARE * self.free_bytes as f64) as u64;
-        Combiner::new(rule, combination, seed, memory, model_size_limit)
+        Combiner::new(rule, dependence, combination, seed, memory, model_size_limit)
     }
 }
 

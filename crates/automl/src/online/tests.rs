@@ -11,7 +11,7 @@ use pitchpipe_learn::{
 };
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::policy::{Next, Observation, PaperLoop, Policy, Rounds, Step};
-use pitchpipe_table::{Labels, Metric, balanced_error_rate};
+use pitchpipe_table::{Dependence, Labels, Metric, balanced_error_rate};
 
 use super::StopReason;
 use super::budget::Budget;
@@ -28,7 +28,7 @@ use crate::ensemble::Combination;
 const N_ROWS: usize = 60;
 const N_PIPELINES: usize = 120;
 const TIMED: Pacing = Pacing::Timed { threads: 1 };
-const ALL_ROWS: Judging<'static> = Judging::OutOfFold { rows: None };
+const ALL_ROWS: Judging<'static> = Judging::OutOfFold { tested: None, rows: None };
 
 /// A clock that moves when pipelines run, and at no other time.
 #[derive(Default)]
@@ -144,7 +144,7 @@ fn combiner(combination: Combination) -> Combiner {
     let metric = Metric::BalancedError;
     let decision = combination.decision(metric);
     let rule = Rule { truth: truth(), priors: vec![0.5; 2], metric, decision };
-    Combiner::new(rule, combination, 0, 1 << 30, 1 << 30)
+    Combiner::new(rule, Dependence::Independent, combination, 0, 1 << 30, 1 << 30)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pitchpipe_automl::{Combination, Method};
 
-use pitchpipe_table::Metric;
+use pitchpipe_table::{DependsOn, Metric};
 
 use crate::output::ForceArgs;
 use crate::table_args::TableArgs;
@@ -92,6 +92,20 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "TABLE")]
     pub(crate) validation: Option<PathBuf>,
 
+    /// Keep this share of the rows back, such as 0.2: nothing sees them until the model is made, and its scores are of
+    /// them. If time is left, the chosen pipelines are then fitted again on all rows
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) holdout: Option<f64>,
+
+    /// Rows with the same value in this column belong together (a customer, a patient): they are never both learnt from
+    /// and measured on. The column is no feature
+    #[arg(long, value_name = "COLUMN", conflicts_with = "time_order")]
+    pub(crate) group: Option<String>,
+
+    /// Learn from the past and measure on what comes later, in the order of this column. The column is no feature
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) time_order: Option<String>,
+
     /// A surrogate of your own, as `pitchpipe meta train` writes them, instead of the one inside
     #[arg(long, value_name = "FILE")]
     pub(crate) surrogate: Option<PathBuf>,
@@ -103,6 +117,21 @@ pub(crate) struct FitArgs {
     /// Print one JSON object an event, to standard output, instead of progress and summary
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl FitArgs {
+    /// Which rows hang together.
+    pub(crate) fn depends_on(&self) -> Option<DependsOn> {
+        let group = self.group.clone().map(DependsOn::Group);
+        group.or_else(|| self.time_order.clone().map(DependsOn::TimeOrder))
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("it must be a number between 0 and 1, such as 0.2".to_owned()),
+    }
 }
 
 fn method() -> impl TypedValueParser<Value = Method> {

@@ -38,7 +38,7 @@ pub(crate) fn run(
     let surrogate = args.surrogate.as_deref().map(Surrogate::read).transpose()?;
     let file = args.table.source().name();
     let reading = Reading { args, interrupt: &interrupt };
-    let (dataset, table_report) = reading.training()?;
+    let (dataset, held_out, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
     notes::tell(args, &file, &table_report);
@@ -63,6 +63,9 @@ pub(crate) fn run(
     }
     if let Some(rows) = validation {
         search = search.validation(rows);
+    }
+    if let Some(rows) = held_out {
+        search = search.held_out(rows);
     }
     if let Some(surrogate) = surrogate {
         search = search.surrogate(Arc::new(surrogate));
@@ -120,7 +123,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn training(&self) -> Result<(Dataset, TableReport), Failure> {
+    /// The rows to learn from, those held out, and what was understood of the former.
+    fn training(&self) -> Result<(Dataset, Option<Dataset>, TableReport), Failure> {
         let source = self.args.table.source();
         let table = read(
             &source,
@@ -128,9 +132,14 @@ impl Reading<'_> {
             &self.interrupt.check(),
         )
         .map_err(|error| self.unread(&source, error))?;
-        let options = self.args.table.schema_options(Some(&self.args.target));
-        Dataset::from_table(table, &options)
-            .map_err(|error| Failure::of_schema(&source.name(), &error))
+        let mut options = self.args.table.schema_options(Some(&self.args.target));
+        options.depends_on = self.args.depends_on();
+        let parted = match self.args.holdout {
+            Some(share) => Dataset::from_table_holding_out(table, &options, share, self.args.seed)
+                .map(|parts| (parts.training, Some(parts.held_out), parts.report)),
+            None => Dataset::from_table(table, &options).map(|(all, report)| (all, None, report)),
+        };
+        parted.map_err(|error| Failure::of_schema(&source.name(), &error))
     }
 
     fn validation(&self, training: &Dataset) -> Result<Option<Dataset>, Failure> {

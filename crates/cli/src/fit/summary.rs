@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pitchpipe_automl::{Model, StopReason};
+use pitchpipe_automl::{Measured, Model, StopReason};
 use pitchpipe_table::Report as TableReport;
 use serde_json::json;
 
@@ -65,13 +65,20 @@ impl Made<'_> {
 
 fn how_measured(made: &Made<'_>) -> String {
     let report = made.model.report();
-    let how = match &made.args.validation {
+    let rows = match &made.args.validation {
         Some(file) => format!("scores on {}", file.display()),
         None => format!("cross-validated scores, {} folds", report.n_folds),
     };
-    let rows = match report.n_rows_used {
-        n if n < report.n_rows => format!(" of {n} rows"),
-        _ => String::new(),
+    let how = match report.measured {
+        Measured::HeldOut => {
+            format!("scores on {} held out", counted(report.n_rows_scored, "row"))
+        }
+        Measured::CrossFitted => format!("{rows}, each row by an ensemble chosen on other rows"),
+        _ => format!("{rows}, of rows that the ensemble was chosen by"),
+    };
+    let trained = match report.n_rows_used {
+        n if n < report.n_rows => format!("{n} of {}", counted(report.n_rows, "row")),
+        n => counted(n, "row"),
     };
     let ended = match report.stop_reason {
         StopReason::NothingLeft if report.elapsed_secs < TIME_LEFT * report.budget_secs => {
@@ -80,5 +87,5 @@ fn how_measured(made: &Made<'_>) -> String {
         StopReason::NothingLeft => " (nothing was left that would fit the time)",
         _ => "",
     };
-    format!("{how}{rows}{ended}")
+    format!("{how}{ended}\nmodels trained on {trained}, folds aside")
 }

@@ -1,6 +1,6 @@
 //! A model for people.
 
-use pitchpipe_automl::{Combination, Importance, Model, Report, StopReason};
+use pitchpipe_automl::{Combination, Importance, Measured, Model, Report, StopReason};
 use pitchpipe_table::{Kind, Metric, Schema};
 
 use crate::decision;
@@ -20,7 +20,7 @@ pub(super) fn of(
     let report = model.report();
     let mut parts = vec![
         opening(file, report),
-        format!("scores on the rows it was chosen by\n{}", ScoreTable::of(report).lines()),
+        format!("{}\n{}", measured_on(report), ScoreTable::of(report).lines()),
         ensemble_lines(model, usize::MAX),
         decision_line(model),
         leaderboard(report, n_candidates),
@@ -30,6 +30,17 @@ pub(super) fn of(
     parts.extend(model.schema().map(schema_lines));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+fn measured_on(report: &Report) -> String {
+    let rows = counted(report.n_rows_scored, "row");
+    match report.measured {
+        Measured::HeldOut => format!("scores on {rows} that nothing had seen"),
+        Measured::CrossFitted => {
+            format!("scores on {rows}, each by models and an ensemble made without it")
+        }
+        _ => "scores on the rows it was chosen by, which flatter it".to_owned(),
+    }
 }
 
 fn opening(file: &str, report: &Report) -> String {

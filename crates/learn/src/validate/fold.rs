@@ -13,7 +13,9 @@ use crate::{FitContext, FitError, RawFeatures};
 pub(super) struct FoldData<'a> {
     dataset: &'a Dataset,
     train_rows: Vec<usize>,
-    pub(super) test_rows: Vec<usize>,
+    test_rows: Vec<usize>,
+    /// The places of the test rows among all that some fold tests.
+    pub(super) test_places: Vec<usize>,
     /// The training rows' labels, among all classes and among those known.
     pub(super) y: Labels,
     pub(super) y_compact: Labels,
@@ -53,6 +55,7 @@ impl<'a> FoldData<'a> {
             y_test: dataset.labels().select(&fold.test),
             y,
             classes,
+            test_places: Vec::new(),
             test_rows: fold.test,
             imputers: [None, None, None, None],
             read_secs: 0.0,
@@ -63,6 +66,11 @@ impl<'a> FoldData<'a> {
             data.fit_imputer(imputer, is_complete, missing, ctx);
         }
         data
+    }
+
+    /// Notes where its test rows stand, given the places of all rows.
+    pub(super) fn place_among(&mut self, places: &[usize]) {
+        self.test_places = self.test_rows.iter().map(|&row| places[row]).collect();
     }
 
     /// The training rows.

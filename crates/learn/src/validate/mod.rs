@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use pitchpipe_table::{Dataset, stratified_folds};
+use pitchpipe_table::{Dataset, Fold};
 use rayon::prelude::*;
 
 use crate::impute::Imputer;
@@ -33,7 +33,8 @@ use schedule::Schedule;
 /// How a set of pipelines is evaluated.
 #[derive(Clone, Debug)]
 pub struct Validation {
-    /// The number of stratified folds, at least two.
+    /// The number of folds, at least two. They are stratified, part no group and go forward in time, as the dataset's
+    /// [`Dependence`](pitchpipe_table::Dependence) asks for.
     pub n_folds: usize,
     /// The seed of the folds and of all random streams.
     pub seed: u64,
@@ -105,8 +106,12 @@ impl Validation {
             .num_threads(self.threads.max(1))
             .build()
             .map_err(|_| FitError::NoThreads { wanted: self.threads })?;
+        let folds = dataset.dependence().folds(dataset.labels(), self.n_folds, self.seed).folds;
+        if folds.is_empty() {
+            return Err(FitError::TooFewFolds { got: 0 });
+        }
         pool.install(|| {
-            let folds = self.read_folds(dataset, pipelines);
+            let folds = self.read_folds(dataset, folds, pipelines);
             Ok(Schedule::new(self, dataset, pipelines, &folds, report).run(&pool))
         })
     }
@@ -122,13 +127,36 @@ impl Validation {
         Ok(outcomes.into_iter().map(|o| o.expect("every pipeline is reported")).collect())
     }
 
-    fn read_folds<'a>(&self, dataset: &'a Dataset, pipelines: &[Pipeline]) -> Vec<FoldData<'a>> {
+    /// The rows that some fold tests, ascending; `None` where that is every row. Out-of-fold predictions are of these.
+    pub fn tested_rows(&self, dataset: &Dataset) -> Option<Vec<usize>> {
+        let folds = dataset.dependence().folds(dataset.labels(), self.n_folds, self.seed);
+        let mut rows: Vec<usize> = folds.folds.into_iter().flat_map(|fold| fold.test).collect();
+        rows.sort_unstable();
+        (rows.len() < dataset.n_rows()).then_some(rows)
+    }
+
+    fn read_folds<'a>(
+        &self,
+        dataset: &'a Dataset,
+        folds: Vec<Fold>,
+        pipelines: &[Pipeline],
+    ) -> Vec<FoldData<'a>> {
         let is_wanted = |i: &Imputer| pipelines.iter().any(|p| p.preparation.imputer == *i);
         let wanted: Vec<Imputer> = Imputer::ALL.into_iter().filter(is_wanted).collect();
         let missing = columns_with_missing(dataset);
-        let folds = stratified_folds(dataset.labels(), self.n_folds, self.seed).folds;
+        let mut is_tested = vec![false; dataset.n_rows()];
+        folds.iter().flat_map(|fold| &fold.test).for_each(|&row| is_tested[row] = true);
+        // The place of each row among those that are tested.
+        let places: Vec<usize> = is_tested
+            .iter()
+            .scan(0, |n, &tested| Some(std::mem::replace(n, *n + usize::from(tested))))
+            .collect();
         let ctx = self.context(0);
-        let read = |fold| FoldData::read(dataset, fold, &wanted, &missing, self.keep_models, &ctx);
+        let read = |fold: Fold| {
+            let mut data = FoldData::read(dataset, fold, &wanted, &missing, self.keep_models, &ctx);
+            data.place_among(&places);
+            data
+        };
         folds.into_par_iter().map(read).collect()
     }
 

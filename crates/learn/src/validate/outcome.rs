@@ -38,7 +38,7 @@ pub struct Evaluation {
     /// The area under the ROC curve of the out-of-fold probabilities; `None` where all rows are of one
     /// class.
     pub roc_auc: Option<f64>,
-    /// Probabilities and native labels of all rows, each by the model that has not seen it, in the
+    /// Probabilities and native labels of all rows that some fold tests, each by the model that has not seen it, in the
     /// dataset's order; if asked for.
     pub out_of_fold: Option<Arc<Prediction>>,
     /// The models of the folds; empty unless asked for.

@@ -14,8 +14,7 @@ use crate::{FittedPipeline, FittedPreparation, Pipeline};
 impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
     /// Measures a computation whose folds are complete and tells those who wait for it.
     pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
-        let truth = self.dataset.labels();
-        let done = Done::of(truth, self.folds, results, self.options.keep_predictions);
+        let done = Done::of(&self.truth, self.folds, results, self.options.keep_predictions);
         let done = Arc::new(done);
         let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
         let n = subscribers.len();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use pitchpipe_table::Dataset;
+use pitchpipe_table::{Dataset, Labels};
 
 use super::computation::{Class, Computation, Subscriber};
 use super::family;
@@ -26,9 +26,10 @@ const PREPARED_AHEAD: usize = 4;
 /// The work of one call: what there is to do, and what has been done.
 pub(super) struct Schedule<'a, R> {
     pub(super) options: &'a Validation,
-    pub(super) dataset: &'a Dataset,
     pub(super) pipelines: &'a [Pipeline],
     pub(super) folds: &'a [FoldData<'a>],
+    /// The classes of the rows that some fold tests.
+    pub(super) truth: Labels,
     pub(super) groups: Vec<Group>,
     pub(super) estimators: Vec<EstimatorSpec>,
     pub(super) estimator_of: Vec<usize>,
@@ -87,9 +88,9 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         let (estimators, estimator_of) = distinct_estimators(pipelines);
         Self {
             options,
-            dataset,
             pipelines,
             folds,
+            truth: tested_labels(dataset, folds),
             groups: groups(dataset, pipelines, folds),
             estimators,
             estimator_of,
@@ -331,6 +332,16 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         });
         (members, limits)
     }
+}
+
+/// The classes of the rows that some fold tests, in the dataset's order.
+fn tested_labels(dataset: &Dataset, folds: &[FoldData<'_>]) -> Labels {
+    let mut codes = vec![0; folds.iter().map(|fold| fold.test_places.len()).sum()];
+    for fold in folds {
+        let tested = fold.test_places.iter().zip(fold.y_test.codes());
+        tested.for_each(|(&place, &code)| codes[place] = code);
+    }
+    Labels::from_codes(codes, dataset.labels().n_classes())
 }
 
 impl State {

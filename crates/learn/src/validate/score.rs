@@ -20,13 +20,13 @@ pub(super) struct Scores {
     pub(super) roc_auc: Option<f64>,
 }
 
-/// Puts each row's prediction in the dataset's order.
+/// Puts the prediction of each row that is tested in the dataset's order.
 pub(super) fn out_of_fold(n_classes: usize, folds: &[(&FoldData<'_>, &Prediction)]) -> Prediction {
-    let n_rows = folds.iter().map(|(fold, _)| fold.test_rows.len()).sum::<usize>();
+    let n_rows = folds.iter().map(|(fold, _)| fold.test_places.len()).sum::<usize>();
     let mut values = vec![0.0; n_rows * n_classes];
     let mut codes = vec![0; n_rows];
     for (fold, prediction) in folds {
-        for (i, &row) in fold.test_rows.iter().enumerate() {
+        for (i, &row) in fold.test_places.iter().enumerate() {
             values[row * n_classes..(row + 1) * n_classes]
                 .copy_from_slice(prediction.probabilities.row(i));
             codes[row] = prediction.labels.codes()[i];
@@ -66,7 +66,7 @@ pub(super) fn scores(
         let mut codes = vec![0; truth.len()];
         for (fold, prediction) in folds {
             let labels = decide(metric.decision(), fold, prediction);
-            for (&row, &code) in fold.test_rows.iter().zip(labels.codes()) {
+            for (&row, &code) in fold.test_places.iter().zip(labels.codes()) {
                 codes[row] = code;
             }
         }

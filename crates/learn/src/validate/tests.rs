@@ -1,6 +1,6 @@
 use std::sync::atomic::Ordering;
 
-use pitchpipe_table::{Column, Labels, MISSING_CODE};
+use pitchpipe_table::{Column, Dependence, Labels, MISSING_CODE, stratified_folds};
 use rand::Rng;
 
 use super::*;
@@ -229,3 +229,54 @@ fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
 }
 
 mod bad_input;
+
+/// Sixty groups of three equal rows, whose class is drawn group by group.
+fn triplets() -> (Dataset, Vec<u32>) {
+    let group = |row: usize| (row / 3) as u32;
+    let number = |row: usize| (Stream::new(u64::from(group(row))).key() >> 11) as f64;
+    let class = |row: usize| (Stream::new(u64::from(group(row))).child(1).key() % 2) as u32;
+    let labels = Labels::from_codes((0..180).map(class), 2);
+    let columns = vec![Column::numeric((0..180).map(number).collect::<Vec<_>>())];
+    (Dataset::new(columns, labels), (0..180).map(group).collect())
+}
+
+fn error_of_one_neighbour(dataset: &Dataset) -> f64 {
+    let text = "impute(mean) > one_hot > unscaled > all_features > knn(n_neighbors=1, p=2)";
+    let pipeline: Pipeline = text.parse().expect("a pipeline reads back");
+    let outcomes = keeping_predictions(1).outcomes(dataset, &[pipeline]).unwrap();
+    let Outcome::Finished(evaluation) = &outcomes[0] else { panic!("it finishes") };
+    evaluation.error
+}
+
+#[test]
+fn rows_of_a_group_do_not_vouch_for_each_other() {
+    let (dataset, groups) = triplets();
+    assert!(error_of_one_neighbour(&dataset) < 0.05);
+    let grouped = dataset.with_dependence(Dependence::Groups(groups));
+    assert!(error_of_one_neighbour(&grouped) > 0.3);
+}
+
+#[test]
+fn in_order_of_time_only_later_rows_are_predicted() {
+    let dataset = numeric_table(60, 2, 4).with_dependence(Dependence::Order((0..60).collect()));
+    let options = Validation { keep_models: true, ..keeping_predictions(2) };
+    let tested = options.tested_rows(&dataset).expect("the earliest rows are not tested");
+    assert_eq!(tested, (30..60).collect::<Vec<_>>());
+    let pipelines = some_pipelines(2999);
+    for outcome in options.outcomes(&dataset, &pipelines).unwrap() {
+        let Outcome::Finished(evaluation) = outcome else { continue };
+        let all = evaluation.out_of_fold.as_ref().unwrap();
+        assert_eq!(all.labels.len(), tested.len());
+        // The last model knows the first fifty rows and predicts the last ten.
+        let (model, ctx) = (&evaluation.models[2], FitContext::unhurried());
+        let last = model.predict_rows(dataset.frame(), &tested[20..], &ctx).unwrap();
+        assert_eq!(last.labels.codes(), &all.labels.codes()[20..]);
+    }
+}
+
+#[test]
+fn rows_of_one_group_cannot_be_validated() {
+    let dataset = numeric_table(30, 2, 4).with_dependence(Dependence::Groups(vec![0; 30]));
+    let error = keeping_predictions(1).outcomes(&dataset, &some_pipelines(9999)).unwrap_err();
+    assert_eq!(error, FitError::TooFewFolds { got: 0 });
+}

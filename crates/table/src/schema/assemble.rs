@@ -5,8 +5,10 @@ use super::levels::{Coded, count, levels_of_text, merge_rare, parse_number};
 use super::overrides::{check_finite, check_names, overridden};
 use super::report::{ColumnReport, Report};
 use super::target::{Classified, classify};
-use super::{Input, Kind, LeftOut, Levels, Reading, Reason, Schema, SchemaError, SchemaOptions};
-use crate::{Buffer, Cells, Column, Labels, Note, RawColumn, RawTable};
+use super::{
+    DependsOn, Input, Kind, LeftOut, Levels, Reading, Reason, Schema, SchemaError, SchemaOptions,
+};
+use crate::{Buffer, Cells, Column, Dependence, Labels, Note, RawColumn, RawTable};
 
 /// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
 const MANY_TEXTS: usize = 50;
@@ -20,6 +22,7 @@ pub(crate) struct Assembled {
     pub(crate) columns: Vec<Column>,
     /// Where a target was named.
     pub(crate) labels: Option<Labels>,
+    pub(crate) dependence: Dependence,
     pub(crate) report: Report,
 }
 
@@ -29,7 +32,11 @@ pub(crate) fn assemble(
     options: &SchemaOptions,
 ) -> Result<Assembled, SchemaError> {
     check_names(&table, options)?;
-    let mut report = Report { n_rows: table.n_rows, notes: table.notes, ..Report::default() };
+    let mut report = Report {
+        n_rows: table.n_rows,
+        notes: std::mem::take(&mut table.notes),
+        ..Report::default()
+    };
     let mut classified = None;
     if let Some(name) = &options.target
         && let Some(at) = table.columns.iter().position(|c| c.name == *name)
@@ -39,6 +46,7 @@ pub(crate) fn assemble(
         classified = Some(classify(column, options)?);
     }
     let rows = classified.as_ref().and_then(|c| c.rows.as_deref());
+    let dependence = dependence(&table, options, rows)?;
 
     let reading = Reading { missing: table.missing, header: table.has_header };
     let mut schema = Schema { reading, ..Schema::default() };
@@ -72,7 +80,43 @@ pub(crate) fn assemble(
         schema.target = Some(classified.target);
         labels = Some(classified.labels);
     }
-    Ok(Assembled { schema, columns, labels, report })
+    Ok(Assembled { schema, columns, labels, dependence, report })
+}
+
+/// The classes of a table's rows and which of these hang together, before anything else is looked at.
+pub(crate) struct TargetLabels {
+    pub(crate) labels: Labels,
+    /// The rows that have a class, ascending; `None`: all of them.
+    pub(crate) rows: Option<Vec<usize>>,
+    pub(crate) dependence: Dependence,
+}
+
+/// Reads the target alone.
+pub(crate) fn target_labels(
+    table: &RawTable,
+    options: &SchemaOptions,
+) -> Result<TargetLabels, SchemaError> {
+    check_names(table, options)?;
+    let is_target = |c: &&RawColumn| Some(&c.name) == options.target.as_ref();
+    let Some(column) = table.columns.iter().find(is_target) else {
+        let columns = table.columns.iter().map(|column| column.name.clone()).collect();
+        return Err(SchemaError::NoTarget { columns });
+    };
+    check_finite(column)?;
+    let Classified { labels, rows, .. } = classify(column.clone(), options)?;
+    let dependence = dependence(table, options, rows.as_deref())?;
+    Ok(TargetLabels { labels, rows, dependence })
+}
+
+/// Which of these rows hang together.
+fn dependence(
+    table: &RawTable,
+    options: &SchemaOptions,
+    rows: Option<&[usize]>,
+) -> Result<Dependence, SchemaError> {
+    let Some(by) = &options.depends_on else { return Ok(Dependence::Independent) };
+    let column = table.columns.iter().find(|c| c.name == *by.column());
+    column.map_or(Ok(Dependence::Independent), |column| by.read(column, rows))
 }
 
 /// What a column is to training, with its features; or why it is nothing to it.
@@ -85,6 +129,11 @@ fn feature(
 ) -> Result<(Kind, Vec<Column>), Reason> {
     if options.exclude.contains(name) {
         return Err(Reason::Excluded);
+    }
+    match &options.depends_on {
+        Some(DependsOn::Group(column)) if column == name => return Err(Reason::Group),
+        Some(DependsOn::TimeOrder(column)) if column == name => return Err(Reason::TimeOrder),
+        _ => {}
     }
     // Rows without a target are gone before anything is looked for in them.
     let cells = match rows {

@@ -21,7 +21,7 @@ pub enum SchemaError {
     UnknownColumn {
         /// The name given.
         column: String,
-        /// Where it was given: `target`, `exclude`, `categorical` or `numeric`.
+        /// Where it was given: `target`, `exclude`, `categorical`, `numeric`, `group` or `time-order`.
         option: &'static str,
         /// The name that was probably meant.
         similar: Option<String>,
@@ -37,6 +37,34 @@ pub enum SchemaError {
         first: &'static str,
         /// The other.
         second: &'static str,
+    },
+    /// Rows are to be split by a column that has one value only.
+    #[error(
+        "column {column:?}, given as --{option}, has one value only, so rows cannot be split by it"
+    )]
+    OneUnit {
+        /// The column.
+        column: String,
+        /// Where it was given: `group` or `time-order`.
+        option: &'static str,
+    },
+    /// Rows are to be put in order, and one has no time.
+    #[error("column {column:?} has no time in row {row}")]
+    NoTime {
+        /// The column.
+        column: String,
+        /// The row.
+        row: usize,
+    },
+    /// Rows are to be put in the order of something that has none.
+    #[error("column {column:?} holds {value:?} in row {row}, which is no time")]
+    NotATime {
+        /// The column.
+        column: String,
+        /// The row.
+        row: usize,
+        /// What it holds.
+        value: String,
     },
     /// No row has a value in the target column.
     #[error("the target {column:?} has no value in any of the {n_rows} rows")]
@@ -156,6 +184,9 @@ impl SchemaError {
             Self::UnknownColumn { similar: Some(similar), .. } => format!("did you mean {similar:?}?"),
             Self::UnknownColumn { columns, .. } => format!("the columns are {}", names(columns)),
             Self::Contradiction { .. } => "give it as one of them".to_owned(),
+            Self::OneUnit { option, .. } => format!("leave --{option} out, or name another column"),
+            Self::NoTime { .. } => "fill in the cell, or leave the row out".to_owned(),
+            Self::NotATime { .. } => "name a column of numbers or dates".to_owned(),
             Self::TargetMissing { .. } => {
                 "name another target, or check which cells count as missing (--missing)".to_owned()
             }

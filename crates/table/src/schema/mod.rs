@@ -8,6 +8,7 @@
 mod apply;
 mod assemble;
 mod dates;
+mod depends;
 mod error;
 mod levels;
 mod overrides;
@@ -21,7 +22,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use apply::Applied;
-pub(crate) use assemble::{Assembled, assemble};
+pub(crate) use assemble::{Assembled, TargetLabels, assemble, target_labels};
 pub use dates::{DatePart, written_instant};
 pub use error::{Mismatch, SchemaError};
 pub use levels::{Levels, OTHER_LEVEL};
@@ -42,6 +43,17 @@ pub struct SchemaOptions {
     pub categorical: Vec<String>,
     /// Columns whose categories are numbers after all (`{1,2,3}` declared as nominal, or booleans).
     pub numeric: Vec<String>,
+    /// The column that says which rows hang together. It is no feature.
+    pub depends_on: Option<DependsOn>,
+}
+
+/// A column that says which rows hang together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DependsOn {
+    /// Rows with one value in it are never on both sides of a split.
+    Group(String),
+    /// Rows are learnt from in its order: what tests is later than what trains.
+    TimeOrder(String),
 }
 
 /// The columns that training uses, in the order of the training table, and what each is.
@@ -117,6 +129,10 @@ pub enum Reason {
         /// In how many cells.
         n_present: usize,
     },
+    /// It says which rows are a group.
+    Group,
+    /// It says in which order rows came.
+    TimeOrder,
 }
 
 impl fmt::Display for Reason {
@@ -125,6 +141,8 @@ impl fmt::Display for Reason {
             Self::Excluded => f.write_str("excluded on request"),
             Self::AllMissing => f.write_str("no cell has a value"),
             Self::Constant { value } => write!(f, "the same value, {value:?}, in every row"),
+            Self::Group => f.write_str("rows are grouped by it"),
+            Self::TimeOrder => f.write_str("rows are ordered by it"),
             Self::UniqueText => f.write_str("a different text in every row"),
             Self::FreeText { n_distinct, n_present } => {
                 write!(f, "names or free text: {n_distinct} different ones in {n_present} cells")

@@ -10,11 +10,16 @@ use crate::{Cells, MISSING_CODE, RawColumn, RawTable};
 pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(), SchemaError> {
     let names = || table.columns.iter().map(|column| column.name.as_str());
     let target = options.target.as_slice();
+    let (by, by_column) = match &options.depends_on {
+        Some(by) => (by.option(), std::slice::from_ref(by.column())),
+        None => ("group", &[][..]),
+    };
     let given = [
         ("target", target),
         ("exclude", &options.exclude),
         ("categorical", &options.categorical),
         ("numeric", &options.numeric),
+        (by, by_column),
     ];
     for (option, column) in
         given.iter().flat_map(|(o, columns)| columns.iter().map(move |c| (*o, c)))
@@ -28,7 +33,7 @@ pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(
             });
         }
     }
-    let apart = [(0, 1), (0, 3), (2, 3)];
+    let apart = [(0, 1), (0, 3), (2, 3), (0, 4)];
     for (first, second) in apart.map(|(a, b)| (given[a], given[b])) {
         if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
             let (column, first, second) = (column.clone(), first.0, second.0);

@@ -67,6 +67,20 @@ impl Dependence {
         }
     }
 
+    /// That of these rows and of others after them, which have no group or place in common with them: all of them are
+    /// later, where rows are in order.
+    pub fn concat(&self, others: &Self) -> Self {
+        let joined = |units: &[u32], others: &[u32]| {
+            let next = units.iter().max().map_or(0, |most| most + 1);
+            units.iter().copied().chain(others.iter().map(|unit| next + unit)).collect()
+        };
+        match (self, others) {
+            (Self::Groups(a), Self::Groups(b)) => Self::Groups(joined(a, b)),
+            (Self::Order(a), Self::Order(b)) => Self::Order(joined(a, b)),
+            _ => Self::Independent,
+        }
+    }
+
     /// That of the given rows, in the order given.
     pub fn select(&self, rows: &[usize]) -> Self {
         let selected = |units: &[u32]| rows.iter().map(|&row| units[row]).collect();
@@ -189,6 +203,8 @@ mod tests {
         let by = Dependence::in_order_of(&[3.0, -1.0, 3.0, 7.5]);
         assert_eq!(by, Dependence::Order(vec![1, 0, 1, 2]));
         assert_eq!(by.select(&[3, 0]), Dependence::Order(vec![2, 1]));
+        let later = Dependence::Order(vec![1, 0]);
+        assert_eq!(by.concat(&later), Dependence::Order(vec![1, 0, 1, 2, 4, 3]));
     }
 
     #[test]

@@ -1,0 +1,164 @@
+//! The score that is reported: of ensembles chosen on other rows than those they are scored on.
+
+use std::time::{Duration, Instant};
+
+use pitchpipe_learn::Pipeline;
+use pitchpipe_table::{Dependence, Labels};
+
+use super::Measured;
+use super::combine::LIBRARY;
+use super::library::{Learner, MOST_OF_A_KIND, Rule};
+use crate::ensemble::{
+    CHOOSING_CELLS, Choice, Combination, GreedySettings, NewTrial, PARTS, Tried, standard_errors,
+};
+use crate::model::Model;
+use crate::scores::{Baseline, OutOfFold, Scores};
+
+/// The share of the budget that scoring may take.
+pub(crate) const SHARE: f64 = 0.03;
+
+/// A forest of default settings on plain columns: the first thing that somebody in a hurry would try.
+const PLAIN_FOREST: &str = "impute(mean) > one_hot > unscaled > all_features > \
+     random_forest(min_samples_split=2, criterion=gini)";
+
+/// Keeps the draw of the parts apart from that of the folds.
+const OTHER_PARTS: u64 = 0x5851_F42D_4C95_7F2D;
+
+/// All that was tried on some rows, winners and losers.
+pub(crate) struct Evidence {
+    tried: Tried,
+    rule: Rule,
+    combination: Combination,
+    dependence: Dependence,
+    seed: u64,
+    plain: Option<Pipeline>,
+}
+
+/// A score that the model can be held to.
+pub(crate) struct Honest {
+    pub(crate) out_of_fold: OutOfFold,
+    pub(crate) scores: Scores,
+    pub(crate) standard_errors: Option<Scores>,
+    pub(crate) baselines: Vec<Baseline>,
+}
+
+impl Evidence {
+    /// Nothing yet, on rows of which these hang together.
+    pub(crate) fn new(
+        rule: Rule,
+        combination: Combination,
+        dependence: Dependence,
+        seed: u64,
+    ) -> Self {
+        let tried = Tried::of(&rule.truth, seed);
+        let dependence = tried.rows().map_or(dependence.clone(), |rows| dependence.select(rows));
+        Self { tried, rule, combination, dependence, seed, plain: plain_forest() }
+    }
+
+    /// Remembers a learner as it was first judged.
+    pub(crate) fn add(&mut self, learner: &Learner) {
+        let Learner { pipeline, error, probabilities, labels, .. } = learner;
+        let trial = NewTrial {
+            key: learner.key(),
+            print: learner.print(),
+            kind: pipeline.estimator.kind(),
+            error: *error,
+            is_plain: self.plain.as_ref() == Some(pipeline),
+        };
+        self.tried.add(trial, probabilities, labels);
+    }
+
+    /// How many times the work of choosing one ensemble by all rows scoring is.
+    pub(crate) fn n_updates(&self) -> f64 {
+        let n_cells = self.rule.truth.len() * self.rule.truth.n_classes();
+        PARTS as f64 * (CHOOSING_CELLS as f64 / n_cells.max(1) as f64).min(1.0)
+    }
+
+    /// Scores ensembles that were chosen on other rows, of no more base learners than the model has room for. With less
+    /// time ensembles are simpler. `None` where rows are too few to do without some.
+    pub(crate) fn score(
+        &self,
+        n_base_learners: usize,
+        deadline: Option<Instant>,
+    ) -> Option<Honest> {
+        let Rule { priors, metric, decision, .. } = &self.rule;
+        let choice = Choice {
+            metric: *metric,
+            combination: self.combination,
+            decision: *decision,
+            priors,
+            settings: GreedySettings { seed: self.seed, ..GreedySettings::default() },
+            n_candidates: LIBRARY,
+            n_of_a_kind: MOST_OF_A_KIND,
+            n_base_learners,
+        };
+        let seed = self.seed ^ OTHER_PARTS;
+        let folds = self.dependence.folds(self.tried.truth(), PARTS, seed);
+        let start = Instant::now();
+        let time = deadline.map(|end| end.saturating_duration_since(start));
+        let is_over =
+            |share: f64| time.is_some_and(|t: Duration| start.elapsed() > t.mul_f64(share));
+        let fitted = choice.cross_fit(&self.tried, &folds.folds, &is_over)?;
+        let out_of_fold = OutOfFold {
+            truth: fitted.truth,
+            labels: fitted.labels,
+            probabilities: fitted.probabilities,
+        };
+        let dependence = self.dependence.select(&fitted.rows);
+        Some(Honest {
+            scores: out_of_fold.scores(),
+            standard_errors: standard_errors(&out_of_fold, &dependence),
+            baselines: self.baselines(&out_of_fold.truth, &fitted.rows),
+            out_of_fold,
+        })
+    }
+
+    /// What the most common class and, where it was tried, a forest of default settings score on the same rows.
+    fn baselines(&self, truth: &Labels, rows: &[usize]) -> Vec<Baseline> {
+        let Rule { priors, decision, .. } = &self.rule;
+        let most =
+            (1..priors.len()).fold(0, |best, k| if priors[k] > priors[best] { k } else { best });
+        let labels = Labels::from_codes(vec![most as u32; truth.len()], truth.n_classes());
+        let constant = priors.repeat(truth.len());
+        let scores = Scores::of(truth, &labels, &constant);
+        let mut all = vec![Baseline { name: "majority class".into(), scores }];
+        if let Some(forest) = self.tried.plain() {
+            let probabilities: Vec<f64> =
+                forest.probabilities(rows, truth.n_classes()).into_iter().map(f64::from).collect();
+            let native = Labels::from_codes(forest.labels_of(rows), truth.n_classes());
+            let labels = decision.decide(&native, &probabilities, priors);
+            let scores = Scores::of(truth, &labels, &probabilities);
+            all.push(Baseline { name: "random forest".into(), scores });
+        }
+        all
+    }
+}
+
+impl Model {
+    /// From here on this is what is said about the model.
+    pub(crate) fn take_score(&mut self, honest: Honest) {
+        self.report.measured = Measured::CrossFitted;
+        self.report.n_rows_scored = honest.out_of_fold.truth.len();
+        self.report.scores = honest.scores;
+        self.report.standard_errors = honest.standard_errors;
+        self.report.baselines = honest.baselines;
+        self.out_of_fold = Some(honest.out_of_fold);
+    }
+}
+
+fn plain_forest() -> Option<Pipeline> {
+    PLAIN_FOREST.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use pitchpipe_learn::SearchSpace;
+
+    use super::*;
+
+    #[test]
+    fn the_plain_forest_is_in_the_search_space() {
+        let forest = plain_forest().expect("a pipeline reads back");
+        assert!(SearchSpace::paper().find(&forest).is_some());
+    }
+}
