@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use arrow::buffer::ScalarBuffer;
-use arrow::datatypes::ArrowNativeType;
+use arrow_buffer::{ArrowNativeType, ScalarBuffer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A run of numbers or codes, cheap to clone; made from a `Vec` or an Arrow array without a copy. It is read as

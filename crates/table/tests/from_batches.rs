@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use pitchpipe_table::{
     Cells, Column, Dataset, RawTable, ReadOptions, SchemaOptions, TableError, from_batches,
 };

@@ -4,14 +4,18 @@ mod common;
 
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array,
-    DictionaryArray, DurationSecondArray, Float16Array, Float32Array, Float64Array, Int8Array,
-    Int64Array, LargeStringArray, ListArray, NullArray, RecordBatch, StringArray, StringViewArray,
-    Time32SecondArray, TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array,
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Date32Array, Date64Array, Decimal32Array,
+    Decimal64Array, Decimal128Array, Decimal256Array, DictionaryArray, DurationMicrosecondArray,
+    DurationMillisecondArray, DurationNanosecondArray, DurationSecondArray, FixedSizeBinaryArray,
+    Float16Array, Float32Array, Float64Array, Int8Array, Int64Array, LargeBinaryArray,
+    LargeStringArray, ListArray, NullArray, RecordBatch, StringArray, StringViewArray,
+    Time32MillisecondArray, Time32SecondArray, Time64MicrosecondArray, Time64NanosecondArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+    TimestampSecondArray, UInt8Array, UInt64Array,
 };
-use arrow::datatypes::{Int8Type, Int32Type};
-use arrow::ipc::writer::{FileWriter, StreamWriter};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use common::{complaint, complaint_with, names, read_as, said, show, table};
 use parquet::arrow::ArrowWriter;
 use pitchpipe_table::{Cells, ReadOptions};
@@ -153,6 +157,132 @@ fn numbers_become_text_on_request_as_one_would_write_them() {
     assert!(matches!(&t.columns[2].cells, Cells::Text { dictionary, .. } if dictionary == &["x"]));
     let unknown = ReadOptions { categorical: vec!["q".into()], ..ReadOptions::default() };
     assert_eq!(complaint_with(file(&numbers), &unknown), "t.csv has no column \"q\"");
+}
+
+/// Columns of all types that have more than one way to be written, and how they are.
+fn spelled() -> Vec<(ArrayRef, &'static str)> {
+    let decimal =
+        |array: Decimal128Array, scale| array.with_precision_and_scale(20, scale).unwrap();
+    let fixed = FixedSizeBinaryArray::try_from_iter([b"ab", b"cd"].into_iter()).unwrap();
+    let day = 86_400_i64;
+    vec![
+        (Arc::new(UInt8Array::from(vec![Some(255), None])), "255 -"),
+        (Arc::new(Int8Array::from(vec![-128, 7])), "-128 7"),
+        (Arc::new(UInt64Array::from(vec![u64::MAX, 0])), "18446744073709551615 0"),
+        (Arc::new(Float16Array::from(vec![half::f16::from_f32(0.5), half::f16::NAN])), "0.5 -"),
+        (Arc::new(Float32Array::from(vec![Some(0.1), None])), "0.10000000149011612 -"),
+        (Arc::new(Float64Array::from(vec![1e21, -0.0])), "1000000000000000000000 -0"),
+        (Arc::new(decimal(Decimal128Array::from(vec![-1, 12_345]), 2)), "-0.01 123.45"),
+        (Arc::new(decimal(Decimal128Array::from(vec![12, 0]), -3)), "12000 0000"),
+        (Arc::new(decimal(Decimal128Array::from(vec![12, 0]), 0)), "12 0"),
+        (Arc::new(Decimal32Array::from(vec![Some(5), None])), "0.05 -"),
+        (Arc::new(Decimal64Array::from(vec![1, -10_000_000])), "0.000001 -10.000000"),
+        (Arc::new(Decimal256Array::from_iter([Some(7.into()), None])), "0.0000000007 -"),
+        (Arc::new(Date32Array::from(vec![Some(19_000), None])), "2022-01-08 -"),
+        (
+            Arc::new(Date64Array::from(vec![day * 1000, -1])),
+            "1970-01-02T00:00:00 1969-12-31T23:59:59.999",
+        ),
+        (
+            Arc::new(TimestampSecondArray::from(vec![day * 365, -1])),
+            "1971-01-01T00:00:00 1969-12-31T23:59:59",
+        ),
+        (
+            Arc::new(TimestampMillisecondArray::from(vec![1500, 2000])),
+            "1970-01-01T00:00:01.500 1970-01-01T00:00:02",
+        ),
+        (
+            Arc::new(TimestampMicrosecondArray::from(vec![Some(1), None]).with_timezone("+02:00")),
+            "1970-01-01T02:00:00.000001+02:00 -",
+        ),
+        (
+            Arc::new(TimestampNanosecondArray::from(vec![1, 0]).with_timezone("-0930")),
+            "1969-12-31T14:30:00.000000001-09:30 1969-12-31T14:30:00-09:30",
+        ),
+        (
+            Arc::new(TimestampSecondArray::from(vec![0, 60]).with_timezone("+00:00")),
+            "1970-01-01T00:00:00Z 1970-01-01T00:01:00Z",
+        ),
+        (Arc::new(Time32SecondArray::from(vec![61, 0])), "00:01:01 00:00:00"),
+        (Arc::new(Time32MillisecondArray::from(vec![1, 0])), "00:00:00.001 00:00:00"),
+        (Arc::new(Time64MicrosecondArray::from(vec![Some(1), None])), "00:00:00.000001 -"),
+        (Arc::new(Time64NanosecondArray::from(vec![1, 0])), "00:00:00.000000001 00:00:00"),
+        (Arc::new(DurationSecondArray::from(vec![90, -1])), "PT90S -PT1S"),
+        (Arc::new(DurationMillisecondArray::from(vec![1500, 0])), "PT1.5S P0D"),
+        (Arc::new(DurationMicrosecondArray::from(vec![1, 0])), "PT0.000001S P0D"),
+        (Arc::new(DurationNanosecondArray::from(vec![Some(1), None])), "PT0.000000001S -"),
+        (Arc::new(NullArray::new(2)), "- -"),
+        (Arc::new(StringArray::from(vec![Some("a"), None])), "a -"),
+        (
+            Arc::new(StringViewArray::from(vec![Some("beyond twelve bytes"), None])),
+            "beyond twelve bytes -",
+        ),
+        (Arc::new(LargeBinaryArray::from(vec![Some(&b"a"[..]), None])), "a -"),
+        (Arc::new(BinaryViewArray::from(vec![Some(&b"a"[..]), None])), "a -"),
+        (Arc::new(fixed), "ab cd"),
+    ]
+}
+
+#[test]
+fn every_type_becomes_text_on_request() {
+    for (array, want) in spelled() {
+        let kind = array.data_type().clone();
+        let asked = batch(vec![("x", array)]);
+        let options = ReadOptions { categorical: vec!["x".into()], ..ReadOptions::default() };
+        let t = read_as("t.arrow", &file(&asked), &options).unwrap();
+        assert_eq!(show(&t, 0), format!("text: {want}"), "{kind}");
+    }
+}
+
+#[test]
+fn a_dictionary_may_hold_any_plain_type() {
+    let keys = Int8Array::from(vec![Some(1), None, Some(0), Some(1)]);
+    for (array, want) in spelled() {
+        let kind = array.data_type().clone();
+        let dictionary = DictionaryArray::new(keys.clone(), array);
+        let t = table(file(&batch(vec![("x", Arc::new(dictionary))])));
+        let (first, second) = want.rsplit_once(' ').unwrap();
+        assert_eq!(show(&t, 0), format!("nominal: {second} - {first} {second}"), "{kind}");
+    }
+    let flags = Arc::new(BooleanArray::from(vec![true, false]));
+    let t = table(file(&batch(vec![("x", Arc::new(DictionaryArray::new(keys, flags)))])));
+    assert_eq!(show(&t, 0), "nominal: false - true false");
+    let none = DictionaryArray::new(Int8Array::new_null(2), Arc::new(StringArray::new_null(0)));
+    let t = table(file(&batch(vec![("x", Arc::new(none))])));
+    assert_eq!(show(&t, 0), "nominal: - -");
+}
+
+#[test]
+fn times_and_durations_are_read_as_seconds_in_every_unit() {
+    let columns = vec![
+        ("s", Arc::new(Time32SecondArray::from(vec![Some(61), None])) as ArrayRef),
+        ("ms", Arc::new(Time32MillisecondArray::from(vec![Some(1), None]))),
+        ("us", Arc::new(Time64MicrosecondArray::from(vec![Some(1), None]))),
+        ("ns", Arc::new(Time64NanosecondArray::from(vec![Some(1), None]))),
+        ("ds", Arc::new(DurationSecondArray::from(vec![Some(-90), None]))),
+        ("dms", Arc::new(DurationMillisecondArray::from(vec![Some(1500), None]))),
+        ("dus", Arc::new(DurationMicrosecondArray::from(vec![Some(1), None]))),
+        ("dns", Arc::new(DurationNanosecondArray::from(vec![Some(1), None]))),
+    ];
+    let t = table(file(&batch(columns)));
+    let want = ["61", "0.001", "0.000001", "0.000000001", "-90", "1.5", "0.000001", "0.000000001"];
+    for (i, seconds) in want.iter().enumerate() {
+        assert_eq!(show(&t, i), format!("num: {seconds} -"));
+    }
+}
+
+#[test]
+fn decimals_of_every_width_are_read_as_numbers() {
+    let wide = "123456789012345678901234567890".parse().unwrap();
+    let columns = vec![
+        ("32", Arc::new(Decimal32Array::from(vec![Some(5), None])) as ArrayRef),
+        ("64", Arc::new(Decimal64Array::from(vec![Some(-1_500_000), None]))),
+        ("256", Arc::new(Decimal256Array::from_iter([Some(wide), None]))),
+    ];
+    let t = table(file(&batch(columns)));
+    for (i, number) in ["0.05", "-1.5", "12345678901234567000"].iter().enumerate() {
+        assert_eq!(show(&t, i), format!("num: {number} -"));
+    }
 }
 
 #[test]

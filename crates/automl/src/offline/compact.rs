@@ -9,11 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, Float32Array, ListArray, ListBuilder, RecordBatch, StringArray, UInt16Array,
-    UInt32Array, UInt32Builder,
+use arrow_array::builder::{ListBuilder, UInt32Builder};
+use arrow_array::{
+    Array, ArrayRef, Float32Array, ListArray, RecordBatch, StringArray, UInt16Array, UInt32Array,
 };
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};

@@ -122,7 +122,7 @@ pub enum OfflineError {
     Parquet(#[from] parquet::errors::ParquetError),
     /// A shard's columns do not fit together.
     #[error("arrow: {0}")]
-    Arrow(#[from] arrow::error::ArrowError),
+    Arrow(#[from] arrow_schema::ArrowError),
     /// The store's facts cannot be understood.
     #[error("{}: {source}", path.display())]
     Facts {

@@ -1,6 +1,6 @@
 //! The part of a finished entry that training looks at.
 
-use arrow::array::{Array, Float32Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{Array, Float32Array, RecordBatch, StringArray, UInt32Array};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 

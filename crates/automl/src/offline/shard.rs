@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, Float32Array, Float32Builder, ListArray, ListBuilder, RecordBatch,
-    StringArray, StringBuilder, UInt32Array,
+use arrow_array::builder::{Float32Builder, ListBuilder, StringBuilder};
+use arrow_array::{
+    Array, ArrayRef, Float32Array, ListArray, RecordBatch, StringArray, UInt32Array,
 };
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};

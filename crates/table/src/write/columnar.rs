@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
-use arrow::ipc::writer::FileWriter;
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -34,7 +34,7 @@ pub(super) fn arrow_ipc(columns: &[OutputColumn]) -> Result<Vec<u8>, WriteError>
         writer.write(&batch)?;
         writer.finish()?;
         drop(writer);
-        Ok::<_, arrow::error::ArrowError>(bytes)
+        Ok::<_, arrow_schema::ArrowError>(bytes)
     };
     write().map_err(|e| WriteError::Encoding(e.to_string()))
 }

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::types::Int8Type;
+use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
 };
-use arrow::datatypes::Int8Type;
-use arrow::ipc::writer::{FileWriter, StreamWriter};
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::{self as types, ArrowPrimitiveType, DataType, TimeUnit};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{self, ArrowPrimitiveType};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
 
 use super::super::missing::MissingTokens;
 use super::super::number;
 use super::super::text::TextBuilder;
+use super::text::{decimals, each_text};
 use crate::{Buffer, Cells, MISSING_CODE, Note, TableError};
 
 /// A column being read.
@@ -205,9 +207,7 @@ fn append_numbers(
         D::UInt16 => extend::<types::UInt16Type>(values, array, f64::from),
         D::UInt32 => extend::<types::UInt32Type>(values, array, f64::from),
         D::UInt64 => extend::<types::UInt64Type>(values, array, |v| v as f64),
-        D::Float16 => extend::<types::Float16Type>(values, array, f64::from),
-        D::Float32 => extend::<types::Float32Type>(values, array, f64::from),
-        D::Float64 => extend::<types::Float64Type>(values, array, |v| v),
+        D::Float16 | D::Float32 | D::Float64 => append_floats(values, array),
         D::Time32(_) | D::Time64(_) | D::Duration(_) => append_seconds(values, array)?,
         kind if kind.is_decimal() => append_decimals(values, array)?,
         other => return Err(Fault::Type(other.clone())),
@@ -232,29 +232,68 @@ fn finite(values: &[f64]) -> Result<(), Fault> {
     }
 }
 
+fn append_floats(values: &mut Vec<f64>, array: &ArrayRef) {
+    match array.data_type() {
+        DataType::Float16 => extend::<types::Float16Type>(values, array, f64::from),
+        DataType::Float32 => extend::<types::Float32Type>(values, array, f64::from),
+        _ => extend::<types::Float64Type>(values, array, |v| v),
+    }
+}
+
+/// The values of an array of floating-point numbers, NaN for null.
+pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
+    let mut values = Vec::with_capacity(array.len());
+    append_floats(&mut values, array);
+    values
+}
+
 /// Times of day and durations, as seconds.
 fn append_seconds(values: &mut Vec<f64>, array: &ArrayRef) -> Result<(), Fault> {
+    use DataType::{Duration, Time32, Time64};
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    use types::{
+        DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+        DurationSecondType, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+        Time64NanosecondType,
+    };
     let kind = array.data_type();
-    let unit = match kind {
-        DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => *unit,
+    let per = match kind {
+        Time32(unit) | Time64(unit) | Duration(unit) => per_second(*unit),
         other => return Err(Fault::Type(other.clone())),
     };
-    let whole = cast(array, &DataType::Int64).map_err(|_| Fault::Type(kind.clone()))?;
-    extend::<types::Int64Type>(values, &whole, |v| v as f64 / per_second(unit));
+    let (short, long) = (|v: i32| f64::from(v) / per, |v: i64| v as f64 / per);
+    match kind {
+        Time32(Second) => extend::<Time32SecondType>(values, array, short),
+        Time32(Millisecond) => extend::<Time32MillisecondType>(values, array, short),
+        Time64(Microsecond) => extend::<Time64MicrosecondType>(values, array, long),
+        Time64(Nanosecond) => extend::<Time64NanosecondType>(values, array, long),
+        Duration(Second) => extend::<DurationSecondType>(values, array, long),
+        Duration(Millisecond) => extend::<DurationMillisecondType>(values, array, long),
+        Duration(Microsecond) => extend::<DurationMicrosecondType>(values, array, long),
+        Duration(Nanosecond) => extend::<DurationNanosecondType>(values, array, long),
+        other => return Err(Fault::Type(other.clone())),
+    }
     Ok(())
 }
 
 /// Decimals by way of their text, which rounds once.
 fn append_decimals(values: &mut Vec<f64>, array: &ArrayRef) -> Result<(), Fault> {
-    let unreadable = || Fault::Type(array.data_type().clone());
-    let texts = cast(array, &DataType::Utf8).map_err(|_| unreadable())?;
-    for text in texts.as_string::<i32>() {
+    let kind = array.data_type();
+    let mut push = |_, text: Option<&str>| {
+        let unreadable = || Fault::Type(kind.clone());
         values.push(match text {
             None => f64::NAN,
             Some(text) => number::parse(text.as_bytes(), b'.').ok_or_else(unreadable)?.value,
         });
+        Ok(())
+    };
+    match kind {
+        DataType::Decimal32(..) => decimals::<types::Decimal32Type>(array, &mut push),
+        DataType::Decimal64(..) => decimals::<types::Decimal64Type>(array, &mut push),
+        DataType::Decimal128(..) => decimals::<types::Decimal128Type>(array, &mut push),
+        DataType::Decimal256(..) => decimals::<types::Decimal256Type>(array, &mut push),
+        other => Err(Fault::Type(other.clone())),
     }
-    Ok(())
 }
 
 fn append_instants(seconds: &mut Vec<f64>, array: &ArrayRef) -> Result<(), Fault> {
@@ -316,12 +355,16 @@ fn append_nominal(
         }));
         Ok(())
     })?;
-    let keys = dictionary.keys();
-    let keys = cast(keys, &DataType::UInt64).map_err(|_| Fault::Type(kind.clone()))?;
-    let code = |key: Option<u64>| key.and_then(|k| values.get(k as usize).copied());
-    codes.extend(
-        keys.as_primitive::<types::UInt64Type>().iter().map(|k| code(k).unwrap_or(MISSING_CODE)),
-    );
+    if values.is_empty() {
+        codes.resize(codes.len() + array.len(), MISSING_CODE);
+        return Ok(());
+    }
+    let nulls = dictionary.keys().nulls();
+    let code = |(i, key): (usize, usize)| match nulls {
+        Some(nulls) if nulls.is_null(i) => MISSING_CODE,
+        _ => values[key],
+    };
+    codes.extend(dictionary.normalized_keys().into_iter().enumerate().map(code));
     Ok(())
 }
 
@@ -338,47 +381,4 @@ fn append_text(
         }
         Ok(())
     })
-}
-
-/// Visits each cell as text: numbers and dates as one would write them.
-fn each_text(
-    array: &ArrayRef,
-    mut visit: impl FnMut(usize, Option<&str>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let kind = array.data_type();
-    let unreadable = || Fault::Type(kind.clone());
-    if kind.is_floating() {
-        let floats = cast(array, &DataType::Float64).map_err(|_| unreadable())?;
-        let floats = floats.as_primitive::<types::Float64Type>();
-        // Not as Arrow has it: a whole number reads like an integer, whatever type it passed through.
-        for (i, value) in floats.iter().enumerate() {
-            let text = value.filter(|v| !v.is_nan()).map(|v| v.to_string());
-            visit(i, text.as_deref())?;
-        }
-        return Ok(());
-    }
-    let mut each = |i: usize, bytes: Option<&[u8]>| {
-        let text = bytes.map(std::str::from_utf8).transpose();
-        visit(i, text.map_err(|_| Fault::NotText { at: i })?)
-    };
-    match kind {
-        DataType::Utf8View | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-            let plain = cast(array, &DataType::Binary).map_err(|_| unreadable())?;
-            let plain = plain.as_binary::<i32>();
-            plain.iter().enumerate().try_for_each(|(i, b)| each(i, b))
-        }
-        DataType::Binary => {
-            array.as_binary::<i32>().iter().enumerate().try_for_each(|(i, b)| each(i, b))
-        }
-        DataType::LargeBinary => {
-            array.as_binary::<i64>().iter().enumerate().try_for_each(|(i, b)| each(i, b))
-        }
-        DataType::LargeUtf8 => {
-            array.as_string::<i64>().iter().enumerate().try_for_each(|(i, t)| visit(i, t))
-        }
-        _ => {
-            let texts = cast(array, &DataType::Utf8).map_err(|_| unreadable())?;
-            texts.as_string::<i32>().iter().enumerate().try_for_each(|(i, t)| visit(i, t))
-        }
-    }
 }

@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::buffer::Buffer;
-use arrow::error::ArrowError;
-use arrow::ipc::convert::fb_to_schema;
-use arrow::ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
-use arrow::ipc::{Block, Message, root_as_footer, root_as_message};
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow_ipc::{Block, Message, root_as_footer, root_as_message};
+use arrow_schema::ArrowError;
 
 use super::{Collector, corrupt, truncated};
 use crate::TableError;

@@ -4,11 +4,12 @@ mod column;
 mod ipc;
 mod parquet;
 mod quiet;
+mod text;
 
 use std::borrow::Cow;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::Schema;
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 
 use super::missing::MissingTokens;
 use super::names::{check_names, forced_columns};
@@ -60,7 +61,7 @@ pub(super) fn read(
 /// ```
 /// use std::sync::Arc;
 ///
-/// use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+/// use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 /// use pitchpipe_table::{ReadOptions, from_batches};
 ///
 /// let ages: ArrayRef = Arc::new(Float64Array::from(vec![31.0, 40.5]));
