@@ -266,7 +266,7 @@ fn every_pipeline_that_was_started_is_told_of_once_more() {
 fn no_time_means_no_model() {
     let err = AutoMl::new().time_budget(Duration::ZERO).fit(&dataset(60)).expect_err("no time");
     assert!(matches!(err, AutoMlError::OutOfTime { .. }), "{err}");
-    assert_eq!(err.to_string(), "no pipeline finished within the time budget of 0ms");
+    assert_eq!(err.to_string(), "no pipeline finished within the time budget of 0s");
 }
 
 #[test]

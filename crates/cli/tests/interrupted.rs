@@ -115,7 +115,8 @@ fn ctrl_c_ends_it_cleanly_and_it_goes_on_where_it_was() {
 fn a_disk_that_takes_no_more_stops_it_and_it_resumes() {
     let (corpus, whole, full) = (corpus(), folder(), folder());
     assert!(finish(&mut collector(corpus.path(), whole.path())).status.success());
-    // Files of more than a kilobyte cannot be written, as on a full disk: the facts can, no shard.
+    // Files of more than a kilobyte cannot be written, as on a full disk: the facts are there, no shard can be.
+    fs::copy(whole.path().join("store.json"), full.path().join("store.json")).expect("the facts");
     let limited = collector(corpus.path(), full.path());
     let words = std::iter::once(limited.get_program()).chain(limited.get_args());
     let output = Command::new("bash")

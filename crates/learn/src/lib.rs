@@ -6,7 +6,7 @@
 //! use pitchpipe_learn::{Outcome, Pipeline, Validation};
 //! use pitchpipe_table::{Column, Dataset, Labels};
 //!
-//! let heights = (0..30).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
+//! let heights: Vec<f64> = (0..30).map(|i| f64::from(i % 3) + f64::from(i) / 100.0).collect();
 //! let labels = Labels::from_codes((0..30).map(|i| i % 3), 3);
 //! let dataset = Dataset::new(vec![Column::numeric(heights)], labels);
 //!

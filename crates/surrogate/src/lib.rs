@@ -23,7 +23,7 @@
 //! let measured = Array2::from_shape_fn((12, 8), |(i, j)| (i + 3 * j) % 5 != 0);
 //! let observed = PartialTensor::new(errors.into_dyn(), measured.into_dyn())?;
 //!
-//! let completed = complete_matrix(&observed, 2, &EmOptions::default())?;
+//! let completed = complete_matrix(&observed, 2, &EmOptions::shrunk())?;
 //! let rows = Array2::from_shape_vec((12, 8), completed.values).expect("12 rows of 8");
 //! let prior = Arc::new(Prior::fit(rows.view(), Scale::Root, &PriorSettings::plain(3))?);
 //!

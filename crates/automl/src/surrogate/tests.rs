@@ -306,7 +306,8 @@ fn a_store_with_a_block_that_is_not_known_adds_its_columns_and_the_file_keeps_th
             let prior = surrogate.prior(kind).unwrap();
             assert_eq!(prior.n_pipelines(), N_PIPELINES + 2);
             // A tenth more than the column it is like, on the scale of roots.
-            assert!(prior.mean()[N_PIPELINES] > before + 0.04, "{}", prior.mean()[N_PIPELINES]);
+            let mean = prior.mean()[N_PIPELINES];
+            assert!(mean > before + 0.01, "{mean}, and {before} of the column it is like");
         }
         assert_eq!(surrogate.tensor_oboe().unwrap().pipelines.len(), N_PIPELINES);
         assert_eq!(surrogate.kernel_oboe().unwrap().n_pipelines(), N_PIPELINES + 2);

@@ -7,7 +7,7 @@ fn scores_are_called_scores() {
     check(&[
         Case {
             name: "for programs",
-            line: "pitchpipe inspect m.pp --json | grep -o '\"scores\":{[^}]*}' | head -1",
+            line: "pitchpipe inspect m.pp --json | grep -o '\"scores\":{[^}]*}' | tail -1",
             stdout: &["\"accuracy\":0.9", "\"balanced_error\":0.0"],
             ..PLAIN
         },

@@ -251,7 +251,8 @@ fn error_of_one_neighbour(dataset: &Dataset) -> f64 {
 #[test]
 fn rows_of_a_group_do_not_vouch_for_each_other() {
     let (dataset, groups) = triplets();
-    assert!(error_of_one_neighbour(&dataset) < 0.05);
+    // A row has no twin among the training rows only where all three fell into one fold.
+    assert!(error_of_one_neighbour(&dataset) < 0.2);
     let grouped = dataset.with_dependence(Dependence::Groups(groups));
     assert!(error_of_one_neighbour(&grouped) > 0.3);
 }
