@@ -319,7 +319,7 @@ impl TableError {
 }
 
 /// A name without quotes, its control characters shown rather than obeyed.
-pub(crate) fn named(name: &String) -> String {
+pub(crate) fn named(name: &str) -> String {
     let shown = |c: char| match c.is_control() {
         true => c.escape_default().to_string(),
         false => c.to_string(),
