@@ -245,7 +245,7 @@ impl fmt::Display for Note {
                     1 => ("holds", "if they are codes of categories"),
                     _ => ("hold", "where they are codes of categories"),
                 };
-                let names = shortened(columns, named, "column");
+                let names = shortened(columns, |name| named(name), "column");
                 write!(
                     f,
                     "{names} {verb} few different whole numbers, taken as numbers; {which}, pass --categorical"
@@ -272,7 +272,11 @@ impl fmt::Display for Note {
                 )
             }
             Self::UnusedClasses { classes } => {
-                write!(f, "no row has the declared class {}", shortened(classes, named, "class"))
+                write!(
+                    f,
+                    "no row has the declared class {}",
+                    shortened(classes, |name| named(name), "class")
+                )
             }
             Self::RareClasses { classes, needed } => {
                 let counted = |(class, n): &(String, usize)| format!("{class:?} ({n})");
