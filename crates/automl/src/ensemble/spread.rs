@@ -65,7 +65,7 @@ mod tests {
     /// Rows of two classes in groups of so many, every third group predicted wrongly.
     fn scored(n_rows: u32, of_a_group: u32) -> (OutOfFold, Dependence) {
         let truth = Labels::from_codes((0..n_rows).map(|i| i / of_a_group % 2), 2);
-        let is_wrong = |i: u32| i / of_a_group.is_multiple_of(3);
+        let is_wrong = |i: u32| (i / of_a_group).is_multiple_of(3);
         let labels = (0..n_rows).map(|i| (i / of_a_group % 2) ^ u32::from(is_wrong(i)));
         let labels = Labels::from_codes(labels, 2);
         let probabilities = labels
