@@ -60,7 +60,7 @@ fn dataset() -> Dataset {
     let column =
         |j: usize| Column::Numeric((0..n_rows).map(|i| ((i * (j + 3)) % 17) as f64).collect());
     // One row in five is of the other class, for no reason that the columns know: no pipeline is without error.
-    let class = |i: usize| u32::from(((i * 3) % 17 > 8) != (i % 5 == 0));
+    let class = |i: usize| u32::from(((i * 3) % 17 > 8) != i.is_multiple_of(5));
     let labels = Labels::from_codes((0..n_rows).map(class), 2);
     Dataset::new((0..4).map(column).collect(), labels)
 }
