@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::schema::{Assembled, assemble};
+use crate::schema::{Assembled, assemble, row_numbers};
 use crate::{
-    Column, Dependence, Frame, Labels, RawTable, Report, Schema, SchemaError, SchemaOptions,
+    Column, Dependence, Frame, Labels, RawTable, Reason, Report, Schema, SchemaError, SchemaOptions,
 };
 
 /// What is to be predicted, row by row.
@@ -92,7 +92,18 @@ impl Dataset {
             let columns = table.columns.into_iter().map(|column| column.name).collect();
             return Err(SchemaError::NoTarget { columns });
         }
-        let Assembled { schema, columns, labels, dependence, report } = assemble(table, options)?;
+        let indices = row_numbers(&table, options);
+        Self::from_numbered_table(table, options, indices)
+    }
+
+    /// The same, of a table in which these columns number the rows.
+    pub(crate) fn from_numbered_table(
+        table: RawTable,
+        options: &SchemaOptions,
+        indices: Vec<(String, Reason)>,
+    ) -> Result<(Self, Report), SchemaError> {
+        let Assembled { schema, columns, labels, dependence, report } =
+            assemble(table, options, indices)?;
         if columns.is_empty() {
             let left_out = report.left_out().map(|(n, r)| (n.to_owned(), r.to_string())).collect();
             return Err(SchemaError::NoFeatures { left_out });

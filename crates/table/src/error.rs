@@ -105,6 +105,16 @@ pub enum TableError {
         /// The longest row that is read.
         limit: usize,
     },
+    /// There are more columns than anybody has asked for.
+    #[error("{file} has {n_columns} columns, and the limit is {limit}")]
+    TooManyColumns {
+        /// The file's name.
+        file: String,
+        /// How many there are; of a text table, in the first row.
+        n_columns: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// Two columns have one name.
     #[error("{file}: columns {first} and {second} are both named {column:?}")]
     DuplicateColumn {
@@ -275,9 +285,16 @@ impl TableError {
             Self::RaggedRow { .. } => {
                 "correct the row, or pass --delimiter if the wrong one was detected".into()
             }
-            Self::UnclosedQuote { .. } | Self::RowTooLong { .. } => {
+            Self::UnclosedQuote { .. } => {
                 "close the quote, or double it if it belongs to the cell".into()
             }
+            Self::RowTooLong { limit, .. } => format!(
+                "close a quote that opens there, or pass --max-row {}MB if rows are meant to be so long",
+                limit.div_ceil(500_000)
+            ),
+            Self::TooManyColumns { n_columns, .. } => format!(
+                "pass --delimiter if the wrong one was detected, or --max-columns {n_columns} if it is meant so"
+            ),
             Self::DuplicateColumn { .. } => {
                 "rename one of them, or pass --no-header if the first row is data".into()
             }

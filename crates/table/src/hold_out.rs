@@ -1,6 +1,6 @@
 //! Rows that nothing sees until the end.
 
-use crate::schema::{TargetLabels, target_labels};
+use crate::schema::{TargetLabels, row_numbers, target_labels};
 use crate::{Dataset, Labels, RawColumn, RawTable, Report, SchemaError, SchemaOptions, Target};
 
 /// A dataset, and rows that had no part in making it.
@@ -35,8 +35,11 @@ impl Dataset {
             Some(rows) => part.iter().map(|&at| rows[at]).collect(),
             None => part.to_vec(),
         };
+        // A part of the rows is not numbered as the whole is.
+        let indices = row_numbers(&table, options);
         let rest = table.select(&of(&fold.test));
-        let (training, report) = Self::from_table(table.select(&of(&fold.train)), options)?;
+        let table = table.select(&of(&fold.train));
+        let (training, report) = Self::from_numbered_table(table, options, indices)?;
         let schema = training.schema().expect("a dataset from a table has a schema");
         let applied = schema.apply(rest)?;
         let truth = applied.truth.unwrap_or_default();
@@ -63,6 +66,7 @@ impl RawTable {
             missing_labels: self.missing_labels.clone(),
             missing: self.missing.clone(),
             has_header: self.has_header,
+            unnamed: self.unnamed.clone(),
         }
     }
 }
@@ -112,8 +116,12 @@ mod tests {
 
     #[test]
     fn a_stratified_share_of_the_labelled_rows_is_held_out() {
+        // The number of the row is no feature, unless it is asked for.
+        let plain = Dataset::from_table_holding_out(table(100), &options(), 0.2, 1).unwrap();
+        assert_eq!(plain.training.columns().len(), 1);
+        let options = SchemaOptions { include: vec!["at".into()], ..options() };
         let HeldOut { training, held_out, .. } =
-            Dataset::from_table_holding_out(table(100), &options(), 0.2, 1).unwrap();
+            Dataset::from_table_holding_out(table(100), &options, 0.2, 1).unwrap();
         assert_eq!((training.n_rows(), held_out.n_rows()), (72, 18));
         assert_eq!(held_out.labels().counts(), [6, 12]);
         let Column::Numeric(times) = &held_out.columns()[1] else { panic!("a number") };

@@ -3,11 +3,13 @@
 //! This room knows files and numbers; it has never heard of models.
 
 mod buffer;
+mod cell;
 mod dataset;
 mod error;
 mod frame;
 mod hold_out;
 mod labels;
+mod limits;
 mod metafeature;
 mod metric;
 mod nearest;
@@ -19,11 +21,13 @@ mod split;
 mod write;
 
 pub use buffer::Buffer;
+pub use cell::{CellRule, DateOrder, NumberRule, ShortClock, Unit, WordGroups};
 pub use dataset::{Dataset, Target};
 pub use error::TableError;
 pub use frame::{Column, Frame, MISSING_CODE, UNSEEN_CODE};
 pub use hold_out::HeldOut;
 pub use labels::Labels;
+pub use limits::Limits;
 pub use metafeature::MetaFeature;
 pub use metric::{
     ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
@@ -35,7 +39,7 @@ pub use read::{
     CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches, read,
 };
 pub use schema::{
-    Applied, ColumnReport, DatePart, DependsOn, Input, Kind, LeftOut, Levels, Mismatch,
+    Applied, ColumnReport, DatePart, DependsOn, Input, Kind, LabelType, LeftOut, Levels, Mismatch,
     OTHER_LEVEL, Reading, Reason, Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values,
     written_instant,
 };

@@ -74,6 +74,71 @@ pub enum Note {
         /// Why not.
         reason: Reason,
     },
+    /// Text that is read as something else.
+    ReadAs {
+        /// The column.
+        column: String,
+        /// What it is read as.
+        what: String,
+        /// A cell.
+        example: String,
+        /// What it says.
+        value: String,
+        /// Whether it could be read otherwise.
+        is_guess: bool,
+    },
+    /// Cells that are not what the others of their column are.
+    OddCells {
+        /// The column.
+        column: String,
+        /// What the others are.
+        what: String,
+        /// How many are not.
+        n_odd: usize,
+        /// Of how many.
+        n_present: usize,
+        /// The first of them.
+        value: String,
+        /// Its row.
+        row: usize,
+    },
+    /// A column of free text.
+    FreeText {
+        /// The column.
+        column: String,
+        /// How many groups of words are told apart.
+        n_groups: usize,
+    },
+    /// A column of a type that is not read.
+    Unreadable {
+        /// The column.
+        column: String,
+        /// Its type, in its format's words.
+        data_type: String,
+    },
+    /// A column that alone says the class of nearly every row.
+    TellingColumn {
+        /// The column.
+        column: String,
+        /// Of how many rows.
+        n_right: usize,
+        /// Of how many that were looked at.
+        n_rows: usize,
+    },
+    /// Classes whose names differ in case, spaces and the like only.
+    SimilarClasses {
+        /// The target.
+        target: String,
+        /// The classes.
+        classes: Vec<String>,
+    },
+    /// Rows that are equal in all columns and differ in class.
+    Contradictions {
+        /// How many.
+        n_contradicting: usize,
+        /// Of how many.
+        n_rows: usize,
+    },
     /// Text with very many levels.
     RareLevels {
         /// The column.
@@ -167,6 +232,12 @@ impl Note {
             | Self::MergedClasses { .. }
             | Self::RareClasses { .. }
             | Self::NothingToLearnFrom
+            | Self::ReadAs { is_guess: true, .. }
+            | Self::OddCells { .. }
+            | Self::Unreadable { .. }
+            | Self::TellingColumn { .. }
+            | Self::SimilarClasses { .. }
+            | Self::Contradictions { .. }
             | Self::UnseenCategories { .. } => Severity::Warning,
             Self::Decompressed { .. }
             | Self::Encoding { .. }
@@ -178,6 +249,8 @@ impl Note {
             | Self::RoundedIntegers { .. }
             | Self::LeadingZeros { .. }
             | Self::LeftOut { .. }
+            | Self::ReadAs { .. }
+            | Self::FreeText { .. }
             | Self::RareLevels { .. }
             | Self::PossibleCodes { .. }
             | Self::UnusedClasses { .. }
@@ -228,8 +301,55 @@ impl fmt::Display for Note {
                 shell_word(column)
             ),
             Self::LeftOut { column, reason } => {
-                write!(f, "column {column:?} is left out: {reason}")
+                write!(f, "column {column:?} is left out: {reason}")?;
+                match reason.can_be_included() {
+                    true => write!(f, "; --include {} takes it in", shell_word(column)),
+                    false => Ok(()),
+                }
             }
+            Self::ReadAs { column, what, example, value, is_guess } => {
+                let doubt = match is_guess {
+                    true => {
+                        ", a guess: every cell could be day first as well; if it is wrong, write year-month-day"
+                    }
+                    false => "",
+                };
+                write!(f, "column {column:?} is read as {what}: {example:?} is {value}{doubt}")?;
+                write!(f, "; --categorical {} keeps it as text", shell_word(column))
+            }
+            Self::OddCells { column, what, n_odd, n_present, value, row } => write!(
+                f,
+                "column {column:?} is read as {what}, but {n_odd} of its {n_present} cells are none, such as \
+                 {value:?} (row {row}), and count as missing"
+            ),
+            Self::FreeText { column, n_groups } => write!(
+                f,
+                "column {column:?} is free text: what is learnt from is its length, its number of words and \
+                 {n_groups} groups of words; --exclude {} leaves it out",
+                shell_word(column)
+            ),
+            Self::Unreadable { column, data_type } => {
+                write!(
+                    f,
+                    "column {column:?} is left out: it is of type {data_type}, which is not read"
+                )
+            }
+            Self::TellingColumn { column, n_right, n_rows } => write!(
+                f,
+                "column {column:?} alone says the class of {n_right} of {n_rows} rows; if it is not known when \
+                 you predict, pass --exclude {}",
+                shell_word(column)
+            ),
+            Self::SimilarClasses { target, classes } => write!(
+                f,
+                "in the target {target:?} {} are different classes; if they are one, write them alike",
+                shortened(classes, |class| format!("{class:?}"), "class")
+            ),
+            Self::Contradictions { n_contradicting, n_rows } => write!(
+                f,
+                "{n_contradicting} of {n_rows} rows are equal to a row of another class in every column that is learnt \
+                 from, so no model can be right about all of them"
+            ),
             Self::RareLevels { column, n_distinct, n_merged } => write!(
                 f,
                 "column {column:?} has {n_distinct} different texts; the {n_merged} rarest count as one, {:?}",

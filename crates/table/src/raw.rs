@@ -19,6 +19,8 @@ pub struct RawTable {
     pub missing_labels: Vec<(String, usize)>,
     /// What the user said about cells that stand for missing values.
     pub missing: MissingCells,
+    /// Columns that a text table has no name for, under the names that the reader gave them.
+    pub unnamed: Vec<String>,
 }
 
 /// A named column.

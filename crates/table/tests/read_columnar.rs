@@ -292,13 +292,25 @@ fn columns_that_hold_no_plain_cells_are_named() {
         ("a", Arc::new(Int64Array::from(vec![1]))),
         ("tags", Arc::new(lists) as ArrayRef),
     ]);
-    for bytes in [file(&nested), parquet(&nested)] {
-        let complaint = complaint(bytes);
+    for bytes in [file(&nested), stream(&nested), parquet(&nested)] {
+        let table = read_as("t.csv", &bytes, &ReadOptions::default()).unwrap();
+        assert_eq!((names(&table), show(&table, 0)), (vec!["a"], "int: 1".to_owned()));
+        let said = said(&table);
+        assert!(
+            said[0].starts_with("column \"tags\" is left out: it is of type List("),
+            "{said:?}"
+        );
+        // What is to be predicted cannot be left out.
+        let options = ReadOptions { target: Some("tags".into()), ..ReadOptions::default() };
+        let complaint = complaint_with(bytes, &options);
         assert!(complaint.starts_with("t.csv: column \"tags\" is of type List("), "{complaint}");
         assert!(
             complaint.ends_with("leave \"tags\" out of the file, or turn it into plain columns")
         );
     }
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1)])]);
+    let only = batch(vec![("tags", Arc::new(lists) as ArrayRef)]);
+    assert!(complaint(parquet(&only)).starts_with("t.csv: column \"tags\" is of type List("));
     let blob = batch(vec![("b", Arc::new(BinaryArray::from(vec![&b"ok"[..], b"\xff\xfe"])))]);
     assert!(
         complaint(parquet(&blob)).contains("column \"b\" is of type binary (row 2 is not UTF-8")

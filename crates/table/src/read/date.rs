@@ -26,7 +26,7 @@ pub(crate) fn parse(cell: &[u8]) -> Option<f64> {
 
 /// Days since 1970-01-01 of a date that exists, from year 0 on.
 #[inline]
-pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
+pub(crate) fn days_from_civil(year: i64, month: i64, day: i64) -> Option<i64> {
     const LENGTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let (year, month, day) =
         (u32::try_from(year).ok()?, u32::try_from(month).ok()?, u32::try_from(day).ok()?);
@@ -70,7 +70,7 @@ fn parse_seconds(rest: &[u8]) -> Option<(i64, f64, &[u8])> {
 }
 
 /// Seconds east of Greenwich.
-pub(super) fn parse_offset(zone: &[u8]) -> Option<i64> {
+pub(crate) fn parse_offset(zone: &[u8]) -> Option<i64> {
     let (sign, hours, minutes) = match *zone {
         [] | [b'Z' | b'z'] => return Some(0),
         [sign, h1, h2] => (sign, pair(h1, h2)?, 0),

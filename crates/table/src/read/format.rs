@@ -45,6 +45,35 @@ pub(super) fn detect(bytes: &[u8], file: &str) -> Result<Format, TableError> {
     })
 }
 
+/// Refuses text that is plainly no table, by name: a page that a download gave instead of a file, an object of JSON.
+pub(super) fn check_is_table(bytes: &[u8], file: &str) -> Result<(), TableError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let begins =
+        |word: &[u8]| bytes.len() >= word.len() && bytes[..word.len()].eq_ignore_ascii_case(word);
+    let format = match bytes {
+        _ if begins(b"<!doctype html") || begins(b"<html") || begins(b"<head") => "an HTML page",
+        _ if begins(b"<?xml") => "an XML document",
+        [b'{' | b'[', rest @ ..] if is_json(bytes[0], rest) => "JSON",
+        _ => return Ok(()),
+    };
+    Err(TableError::UnsupportedFormat { file: file.to_owned(), format })
+}
+
+/// What follows the bracket that JSON begins with: a key and a colon, another bracket, or a value and a comma in more
+/// lines than a header has.
+fn is_json(opening: u8, rest: &[u8]) -> bool {
+    let rest = rest.trim_ascii_start();
+    match rest.first() {
+        Some(b'"') if opening == b'{' => {
+            let end = memchr::memchr(b'"', &rest[1..]).map_or(rest.len(), |at| at + 2);
+            rest[end.min(rest.len())..].trim_ascii_start().starts_with(b":")
+        }
+        Some(b'{') if opening == b'[' => is_json(b'{', &rest[1..]),
+        Some(b'}') => opening == b'{',
+        _ => false,
+    }
+}
+
 /// Whether the first line that is neither blank nor a comment is an ARFF declaration.
 fn begins_like_arff(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -70,6 +99,27 @@ mod tests {
         assert_eq!(detect(b"a,b\n1,2\n"), Format::Csv);
         assert_eq!(detect(b"PAR1...."), Format::Parquet);
         assert_eq!(detect(b""), Format::Csv);
+    }
+
+    #[test]
+    fn pages_and_objects_are_named_as_such() {
+        for (text, format) in [
+            ("<!DOCTYPE html><html>", Some("an HTML page")),
+            ("\n <html lang=en>", Some("an HTML page")),
+            ("<?xml version='1.0'?>", Some("an XML document")),
+            ("[{\"a\": 1}, {\"a\": 2}]", Some("JSON")),
+            ("{\"a\": [1, 2]}\n", Some("JSON")),
+            ("{a},{b}\n1,2\n", None),
+            ("[x],[y]\n1,2\n", None),
+            ("a,b\n1,2\n", None),
+            ("", None),
+        ] {
+            let named = match check_is_table(text.as_bytes(), "x") {
+                Err(TableError::UnsupportedFormat { format, .. }) => Some(format),
+                _ => None,
+            };
+            assert_eq!(named, format, "{text}");
+        }
     }
 
     #[test]

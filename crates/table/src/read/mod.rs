@@ -24,11 +24,11 @@ use std::path::{Path, PathBuf};
 
 pub use cancel::CancelCheck;
 pub use columnar::from_batches;
-pub(crate) use date::parse as parse_instant;
+pub(crate) use date::{days_from_civil, parse as parse_instant, parse_offset};
 pub use format::Format;
 pub use missing::{DEFAULT_MISSING, MissingCells};
 
-use crate::{Note, RawTable, TableError};
+use crate::{Limits, Note, RawTable, TableError};
 
 /// Where a table comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,11 +91,15 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// Columns to be read as text, whatever their cells look like.
     pub categorical: Vec<String>,
+    /// Columns of a text table, where it has them, whose cells are kept as they are written: a schema's rules read them.
+    pub as_written: Vec<String>,
     /// The column to predict, if the table has it: numbers in it are read as text, so that labels stay as they are
     /// written, and its missing cells are counted by what they say.
     pub target: Option<String>,
     /// Whether a table without rows is one, with no rows, rather than an error.
     pub allow_no_rows: bool,
+    /// How many columns there may be, and how long rows.
+    pub limits: Limits,
 }
 
 /// Reads a table.
@@ -125,6 +129,7 @@ pub fn read(
     notes.extend(compression.map(|c| Note::Decompressed { with: c.to_string() }));
     let mut table = match format {
         Format::Csv => {
+            format::check_is_table(&bytes, &file)?;
             let text = encoding::decode(bytes, &file, &mut notes)?;
             let mut table = csv::read(&text, &file, options, cancel, &mut notes)?;
             missing::blank_numbers(&mut table, options);

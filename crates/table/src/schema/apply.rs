@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::cells::{converted, odd_cells};
 use super::levels::Matched;
 use super::overrides::{check_finite, number_of};
 use super::{Input, Kind, Levels, Mismatch, Schema, SchemaError};
+use crate::cell::{CellRule, NumberRule, Unit, WordGroups};
 use crate::{Buffer, Cells, Column, Frame, MISSING_CODE, Note, RawColumn, RawTable};
 
 /// A later table's features, in the order of training.
@@ -82,6 +84,10 @@ impl Schema {
 impl Input {
     /// The features of this column; `Err` says what it holds where that cannot be converted.
     fn features(&self, cells: Cells, notes: &mut Vec<Note>) -> Result<Vec<Column>, String> {
+        let cells = match &self.rule {
+            Some(rule) => self.as_meant(rule, cells, notes)?,
+            None => cells,
+        };
         match &self.kind {
             Kind::Numeric => Ok(vec![Column::Numeric(as_numbers(cells)?)]),
             Kind::Categorical(levels) => {
@@ -93,7 +99,46 @@ impl Input {
                 let seconds = as_instants(cells)?;
                 Ok(parts.iter().map(|part| Column::numeric(part.of(&seconds))).collect())
             }
+            Kind::FreeText(groups) => {
+                let (codes, texts) = WordGroups::texts(cells);
+                Ok(groups.features(&codes, &texts))
+            }
         }
+    }
+
+    /// The cells as the training table's were read. A few that the rule does not fit are missing, and said; if it fits
+    /// none, the column is another one.
+    fn as_meant(
+        &self,
+        rule: &CellRule,
+        cells: Cells,
+        notes: &mut Vec<Note>,
+    ) -> Result<Cells, String> {
+        let (codes, texts) = match cells {
+            Cells::Text { codes, dictionary: texts } | Cells::Nominal { codes, levels: texts } => {
+                (codes, texts)
+            }
+            Cells::Numbers { ref values, .. } => {
+                let is_same = matches!(
+                    rule,
+                    CellRule::Number(NumberRule { unit: Unit::None | Unit::Currency(_), .. })
+                );
+                return match values.iter().find(|v| !v.is_nan()).filter(|_| !is_same) {
+                    Some(number) => Err(format!("numbers such as {number}")),
+                    None => Ok(cells),
+                };
+            }
+            cells @ Cells::Instants { .. } => return Ok(cells),
+        };
+        let values: Vec<Option<f64>> = texts.iter().map(|text| rule.value(text)).collect();
+        let present = || codes.iter().enumerate().filter(|(_, code)| **code != MISSING_CODE);
+        if let Some((row, &code)) = present().next()
+            && !present().any(|(_, &code)| values[code as usize].is_some())
+        {
+            return Err(format!("{:?} (row {})", texts[code as usize], row + 1));
+        }
+        notes.extend(odd_cells(&self.name, rule, &values, &codes, &texts));
+        Ok(converted(rule, &values, &codes))
     }
 
     fn unseen_note(
@@ -116,10 +161,12 @@ impl Input {
     }
 
     fn mismatch(&self, found: String) -> Mismatch {
-        let expected = match self.kind {
-            Kind::Numeric => "numbers",
-            Kind::Categorical(_) => "categories",
-            Kind::Date(_) => "dates",
+        let expected = match (&self.rule, &self.kind) {
+            (Some(rule), _) => rule.noun(),
+            (None, Kind::Numeric) => "numbers",
+            (None, Kind::Categorical(_)) => "categories",
+            (None, Kind::Date(_)) => "dates",
+            (None, Kind::FreeText(_)) => "text",
         };
         Mismatch { column: self.name.clone(), expected, found }
     }

@@ -1,6 +1,9 @@
 //! From a table that was read to a dataset: which columns are features, of which kind, and which are not.
 
+use super::cells::{Meant, meant};
 use super::dates::{varying_parts, written_instant};
+use super::index::orders_the_target;
+use super::leaks::{contradictions, similar_classes, telling_columns};
 use super::levels::{Coded, count, levels_of_text, merge_rare, parse_number};
 use super::overrides::{check_finite, check_names, overridden};
 use super::report::{ColumnReport, Report};
@@ -8,6 +11,7 @@ use super::target::{Classified, classify};
 use super::{
     DependsOn, Input, Kind, LeftOut, Levels, Reading, Reason, Schema, SchemaError, SchemaOptions,
 };
+use crate::cell::{WordGroups, is_free_text};
 use crate::{Buffer, Cells, Column, Dependence, Labels, Note, RawColumn, RawTable};
 
 /// Text with more different values than this must repeat itself to be categories: see [`Reason::FreeText`].
@@ -26,10 +30,11 @@ pub(crate) struct Assembled {
     pub(crate) report: Report,
 }
 
-/// Takes a table apart into features and labels.
+/// Takes a table apart into features and labels; `indices` are the columns that number its rows.
 pub(crate) fn assemble(
     mut table: RawTable,
     options: &SchemaOptions,
+    mut indices: Vec<(String, Reason)>,
 ) -> Result<Assembled, SchemaError> {
     check_names(&table, options)?;
     let mut report = Report {
@@ -47,20 +52,35 @@ pub(crate) fn assemble(
     }
     let rows = classified.as_ref().and_then(|c| c.rows.as_deref());
     let dependence = dependence(&table, options, rows)?;
+    let labels = classified.as_ref().map(|c| &c.labels);
 
     let reading = Reading { missing: table.missing, header: table.has_header };
     let mut schema = Schema { reading, ..Schema::default() };
     let mut columns = Vec::new();
     for column in table.columns {
         let RawColumn { name, cells } = overridden(column, options)?;
+        let index = indices.iter().position(|(index, _)| *index == name);
+        let index = index.map(|at| indices.swap_remove(at).1);
+        let is_as_told = options.categorical.contains(&name)
+            || options.exclude.contains(&name)
+            || options.numeric.contains(&name);
+        let Meant { cells, rule, notes } = match is_as_told || index.is_some() {
+            true => Meant::as_is(cells),
+            false => meant(&name, cells),
+        };
         let mut seen = ColumnReport::of(&name, &cells);
-        if !options.categorical.contains(&name) && !options.exclude.contains(&name) {
+        if !is_as_told {
             report.notes.extend(stray_text(&name, &cells));
         }
-        match feature(&name, cells, rows, options, &mut report.notes) {
+        let taken = match index {
+            Some(reason) => Err(reason),
+            None => feature(&name, cells, Known { rows, labels }, options, &mut report.notes),
+        };
+        match taken {
             Ok((kind, features)) => {
+                report.notes.extend(notes);
                 columns.extend(features);
-                schema.inputs.push(Input { name, kind });
+                schema.inputs.push(Input { name, kind, rule });
             }
             Err(reason) => {
                 seen.left_out = Some(reason.clone());
@@ -77,6 +97,18 @@ pub(crate) fn assemble(
     let mut labels = None;
     if let Some(classified) = classified {
         report_target(&classified, table.missing_labels, &mut report);
+        let classes = &classified.target.classes;
+        report.notes.extend(similar_classes(&classified.target.name, classes));
+        report.notes.extend(telling_columns(&schema.inputs, &columns, &classified.labels));
+        // Rare texts that count as one, and texts as groups of words, make rows equal that were not.
+        let is_exact = |input: &Input| match &input.kind {
+            Kind::Numeric | Kind::Date(_) => true,
+            Kind::Categorical(levels) => !levels.has_other(),
+            Kind::FreeText(_) => false,
+        };
+        if schema.inputs.iter().all(is_exact) {
+            report.notes.extend(contradictions(&columns, &classified.labels));
+        }
         schema.target = Some(classified.target);
         labels = Some(classified.labels);
     }
@@ -116,14 +148,29 @@ fn dependence(
 ) -> Result<Dependence, SchemaError> {
     let Some(by) = &options.depends_on else { return Ok(Dependence::Independent) };
     let column = table.columns.iter().find(|c| c.name == *by.column());
-    column.map_or(Ok(Dependence::Independent), |column| by.read(column, rows))
+    let Some(RawColumn { name, cells }) = column else { return Ok(Dependence::Independent) };
+    let cells = match by {
+        // Groups are told apart as they are written; times have an order.
+        DependsOn::Group(_) => cells.clone(),
+        DependsOn::TimeOrder(_) => meant(name, cells.clone()).cells,
+    };
+    by.read(&RawColumn { name: name.clone(), cells }, rows)
+}
+
+/// What is known of the rows when a column is looked at.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    /// The rows that have a class; `None`: all of them.
+    rows: Option<&'a [usize]>,
+    /// Their classes, where there is a target.
+    labels: Option<&'a Labels>,
 }
 
 /// What a column is to training, with its features; or why it is nothing to it.
 fn feature(
     name: &String,
     cells: Cells,
-    rows: Option<&[usize]>,
+    known: Known<'_>,
     options: &SchemaOptions,
     notes: &mut Vec<Note>,
 ) -> Result<(Kind, Vec<Column>), Reason> {
@@ -136,13 +183,22 @@ fn feature(
         _ => {}
     }
     // Rows without a target are gone before anything is looked for in them.
-    let cells = match rows {
+    let cells = match known.rows {
         Some(rows) => cells.select(rows),
         None => cells,
     };
-    if let Some(reason) = nothing_to_learn(&cells, options.categorical.contains(name)) {
-        return Err(reason);
+    if known.labels.is_some_and(|labels| orders_the_target(name, &cells, labels, options)) {
+        return Err(Reason::OrdersTarget);
     }
+    let is_told = options.categorical.contains(name) || options.include.contains(name);
+    match nothing_to_learn(&cells, is_told) {
+        Some(Reason::UniqueText | Reason::FreeText { .. }) if is_sentences(&cells) => {
+            return Ok(free_text(name, cells, notes));
+        }
+        Some(reason) => return Err(reason),
+        None => (),
+    }
+    let most = options.limits.n_levels;
     Ok(match cells {
         Cells::Numbers { values, .. } => (Kind::Numeric, vec![Column::numeric(values)]),
         Cells::Instants { seconds } => {
@@ -150,10 +206,12 @@ fn feature(
             let features = parts.iter().map(|part| Column::numeric(part.of(&seconds))).collect();
             (Kind::Date(parts), features)
         }
-        Cells::Nominal { codes, levels } => categorical(Levels::new(levels), codes),
-        Cells::Text { codes, dictionary } => {
+        Cells::Nominal { codes, levels } if levels.len() <= most => {
+            categorical(Levels::new(levels), codes)
+        }
+        Cells::Text { codes, dictionary } | Cells::Nominal { codes, levels: dictionary } => {
             let (names, codes) = levels_of_text(&codes, &dictionary);
-            let Coded { levels, codes, n_merged } = merge_rare(names, codes);
+            let Coded { levels, codes, n_merged } = merge_rare(names, codes, most);
             if n_merged > 0 {
                 notes.push(Note::RareLevels {
                     column: name.clone(),
@@ -164,6 +222,20 @@ fn feature(
             categorical(levels, codes)
         }
     })
+}
+
+/// Whether cells are text that reads like sentences.
+fn is_sentences(cells: &Cells) -> bool {
+    matches!(cells, Cells::Text { codes, dictionary } if is_free_text(codes, dictionary))
+}
+
+fn free_text(name: &str, cells: Cells, notes: &mut Vec<Note>) -> (Kind, Vec<Column>) {
+    let (codes, texts) = WordGroups::texts(cells);
+    let groups = WordGroups::of(&codes, &texts);
+    let features = groups.features(&codes, &texts);
+    let n_groups = groups.groups().len();
+    notes.push(Note::FreeText { column: name.to_owned(), n_groups });
+    (Kind::FreeText(groups), features)
 }
 
 /// A text column most of whose cells are numbers is often one of numbers with a slip in it.

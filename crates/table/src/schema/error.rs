@@ -21,7 +21,7 @@ pub enum SchemaError {
     UnknownColumn {
         /// The name given.
         column: String,
-        /// Where it was given: `target`, `exclude`, `categorical`, `numeric`, `group` or `time-order`.
+        /// Where it was given: `target`, `exclude`, `include`, `categorical`, `numeric`, `group` or `time-order`.
         option: &'static str,
         /// The name that was probably meant.
         similar: Option<String>,
@@ -116,8 +116,18 @@ pub enum SchemaError {
         /// In how many rows.
         n_rows: usize,
     },
+    /// There are more classes than anybody has asked for.
+    #[error("the target {column:?} has {n_classes} classes, and the limit is {limit}")]
+    TooManyClasses {
+        /// The target.
+        column: String,
+        /// How many classes there are.
+        n_classes: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// No column but the target has something to learn from.
-    #[error("no column is left to learn from: {}", listed(left_out, |(name, reason)| format!("{name:?} ({reason})")))]
+    #[error("no column is left to learn from: {}", reasons(left_out))]
     NoFeatures {
         /// The columns, with the reason why each is left out.
         left_out: Vec<(String, String)>,
@@ -205,8 +215,14 @@ impl SchemaError {
                 "name another target; if each text is a class of its own, pass --categorical {}",
                 shell_word(column)
             ),
+            Self::TooManyClasses { n_classes, .. } => format!(
+                "make rare classes one, or pass --max-classes {n_classes} if it is meant so"
+            ),
+            Self::NoFeatures { left_out } if left_out.is_empty() => {
+                "add columns to learn from".to_owned()
+            }
             Self::NoFeatures { .. } => {
-                "add columns that differ from row to row; a text column can be kept with --categorical"
+                "add columns that differ from row to row; --include takes in a text or a number for each row"
                     .to_owned()
             }
             Self::NotFinite { .. } => "correct the cell, or leave it empty".to_owned(),
@@ -228,6 +244,20 @@ fn names(columns: &[String]) -> String {
     let mut list = columns[..columns.len().min(SHOWN)].to_vec();
     if columns.len() > SHOWN {
         list.push(format!("and {} more", columns.len() - SHOWN));
+    }
+    list.join(", ")
+}
+
+/// Why each column is left out, a few of them.
+fn reasons(left_out: &[(String, String)]) -> String {
+    const SHOWN: usize = 10;
+    if left_out.is_empty() {
+        return "the table has no column but the target".to_owned();
+    }
+    let mut list: Vec<String> =
+        left_out.iter().take(SHOWN).map(|(name, reason)| format!("{name:?} ({reason})")).collect();
+    if left_out.len() > SHOWN {
+        list.push(format!("and {} more", left_out.len() - SHOWN));
     }
     list.join(", ")
 }

@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cell::{Family, Truth, truth_pair};
 use crate::{Cells, MISSING_CODE, UNSEEN_CODE};
 
 /// The level that stands for all rare texts of a column with very many.
 pub const OTHER_LEVEL: &str = "(other)";
-
-/// Text with more levels than this keeps the most frequent ones; the rest become [`OTHER_LEVEL`]. One-hot
-/// encoding makes a column of each, and a level met once or twice teaches nothing.
-const MAX_LEVELS: usize = 256;
 
 /// The categories of a column in the order of their codes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +57,6 @@ impl Levels {
     /// Whether the last level stands for all rare texts.
     pub fn has_other(&self) -> bool {
         self.has_other
-    }
-
-    fn is_boolean(&self) -> bool {
-        self.names == ["false", "true"]
     }
 
     /// Which level each cell is. `Err` says what the cells hold, where they cannot be categories of this
@@ -118,7 +111,8 @@ impl Levels {
 struct Finder<'a> {
     by_text: HashMap<&'a str, u32>,
     by_value: HashMap<u64, Option<u32>>,
-    is_boolean: bool,
+    /// Where the levels are yes and no: the code of yes, and the words that they are said in.
+    truth: Option<(usize, Family)>,
 }
 
 impl<'a> Finder<'a> {
@@ -131,7 +125,7 @@ impl<'a> Finder<'a> {
                 by_value.entry(key(value)).and_modify(|c| *c = None).or_insert(Some(code));
             }
         }
-        Self { by_text, by_value, is_boolean: levels.is_boolean() }
+        Self { by_text, by_value, truth: truth_pair(&levels.names) }
     }
 
     fn of_text(&self, text: &str) -> Option<u32> {
@@ -140,20 +134,22 @@ impl<'a> Finder<'a> {
     }
 
     fn of_number(&self, value: f64) -> Option<u32> {
-        if self.is_boolean && (value == 0.0 || value == 1.0) {
-            return Some(value as u32);
+        if let Some((yes, _)) = self.truth
+            && (value == 0.0 || value == 1.0)
+        {
+            return Some(u32::from((value == 1.0) == (yes == 1)));
         }
         self.by_value.get(&key(value)).copied().flatten()
     }
 
-    /// `TRUE`, `True` and `true` are one.
+    /// `TRUE`, `True` and `yes` are one.
     fn of_boolean(&self, text: &str) -> Option<u32> {
-        let lower = text.to_ascii_lowercase();
-        self.is_boolean.then(|| self.by_text.get(lower.as_str()).copied()).flatten()
+        let (yes, family) = self.truth?;
+        Some(u32::from(Truth::of(text, family)? == (yes == 1)))
     }
 
     fn knows_numbers(&self) -> bool {
-        self.is_boolean || !self.by_value.is_empty()
+        self.truth.is_some() || !self.by_value.is_empty()
     }
 }
 
@@ -203,21 +199,23 @@ pub(super) fn levels_of_text(codes: &[u32], dictionary: &[String]) -> (Vec<Strin
     (names, recoded(codes, &position))
 }
 
-/// Keeps the most frequent levels where there are too many; the earlier wins a draw.
-pub(super) fn merge_rare(names: Vec<String>, codes: Vec<u32>) -> Coded {
-    if names.len() <= MAX_LEVELS {
+/// Keeps the most frequent levels where there are too many; the earlier wins a draw. One-hot encoding makes a column of
+/// each, and a level met once or twice teaches nothing.
+pub(super) fn merge_rare(names: Vec<String>, codes: Vec<u32>, most: usize) -> Coded {
+    let most = most.max(2);
+    if names.len() <= most {
         return Coded { levels: Levels::new(names), codes, n_merged: 0 };
     }
     let counts = count(&codes, names.len());
     let mut by_count: Vec<usize> = (0..names.len()).collect();
     by_count.sort_by_key(|&i| std::cmp::Reverse(counts[i]));
     let mut is_kept = vec![false; names.len()];
-    by_count[..MAX_LEVELS - 1].iter().for_each(|&i| is_kept[i] = true);
+    by_count[..most - 1].iter().for_each(|&i| is_kept[i] = true);
 
-    let n_merged = names.len() - (MAX_LEVELS - 1);
-    let (mut kept, mut position) = (Vec::with_capacity(MAX_LEVELS), Vec::new());
+    let n_merged = names.len() - (most - 1);
+    let (mut kept, mut position) = (Vec::with_capacity(most), Vec::new());
     for (name, keep) in names.into_iter().zip(is_kept) {
-        position.push(if keep { kept.len() as u32 } else { MAX_LEVELS as u32 - 1 });
+        position.push(if keep { kept.len() as u32 } else { most as u32 - 1 });
         kept.extend(keep.then_some(name));
     }
     kept.push(OTHER_LEVEL.to_owned());
@@ -279,7 +277,7 @@ mod tests {
         let names: Vec<String> = (0..300).map(|i| format!("t{i:03}")).collect();
         // Every level once, and the last hundred of them twice.
         let codes: Vec<u32> = (0..300).chain(200..300).collect();
-        let coded = merge_rare(names, codes);
+        let coded = merge_rare(names, codes, 256);
         assert_eq!((coded.levels.len(), coded.n_merged), (256, 45));
         assert_eq!(coded.levels.names()[255], OTHER_LEVEL);
         assert_eq!(coded.levels.names()[154], "t154");
@@ -317,9 +315,14 @@ mod tests {
     #[test]
     fn booleans_are_known_in_any_spelling() {
         let levels = Levels::new(strings(&["false", "true"]));
-        let dictionary = strings(&["TRUE", "False", "1", "maybe"]);
-        let later = Cells::Text { codes: [0, 1, 2, 3].into(), dictionary };
-        assert_eq!(levels.matching(&later).unwrap().codes, [1, 0, 1, UNSEEN_CODE]);
+        let dictionary = strings(&["TRUE", "False", "1", "maybe", "No", "on"]);
+        let later = Cells::Text { codes: [0, 1, 2, 3, 4, 5].into(), dictionary };
+        assert_eq!(levels.matching(&later).unwrap().codes, [1, 0, 1, UNSEEN_CODE, 0, 1]);
+        // A letter of another alphabet may mean anything.
+        let levels = Levels::new(strings(&["n", "y"]));
+        let later =
+            Cells::Text { codes: [0, 1, 2].into(), dictionary: strings(&["YES", "N", "t"]) };
+        assert_eq!(levels.matching(&later).unwrap().codes, [1, 0, UNSEEN_CODE]);
     }
 
     #[test]

@@ -7,9 +7,12 @@
 
 mod apply;
 mod assemble;
+mod cells;
 mod dates;
 mod depends;
 mod error;
+mod index;
+mod leaks;
 mod levels;
 mod overrides;
 mod reading;
@@ -25,11 +28,13 @@ pub use apply::Applied;
 pub(crate) use assemble::{Assembled, TargetLabels, assemble, target_labels};
 pub use dates::{DatePart, written_instant};
 pub use error::{Mismatch, SchemaError};
+pub(crate) use index::row_numbers;
 pub use levels::{Levels, OTHER_LEVEL};
 pub use reading::Reading;
 pub use report::{ColumnReport, Report, Values};
 
-use crate::RawTable;
+use crate::cell::{CellRule, WordGroups};
+use crate::{Limits, RawTable};
 
 /// What the user says about the columns; what is left unsaid is inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +43,9 @@ pub struct SchemaOptions {
     pub target: Option<String>,
     /// Columns to leave out.
     pub exclude: Vec<String>,
+    /// Columns to learn from that would be left out: a number for each row, names. Columns without a value, or with one
+    /// value only, stay out.
+    pub include: Vec<String>,
     /// Columns whose values are categories, whatever they look like. For the target: each value is a
     /// class, even where the values look like a quantity.
     pub categorical: Vec<String>,
@@ -45,6 +53,32 @@ pub struct SchemaOptions {
     pub numeric: Vec<String>,
     /// The column that says which rows hang together. It is no feature.
     pub depends_on: Option<DependsOn>,
+    /// How many classes and categories there may be.
+    pub limits: Limits,
+    /// What the labels were before they became names of classes.
+    pub label_type: LabelType,
+}
+
+/// What labels are to the program that gave them; to training they are names of classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LabelType {
+    /// Text, as in all files.
+    #[default]
+    Text,
+    /// `true` and `false`.
+    Boolean,
+    /// Whole numbers.
+    Integer,
+    /// Numbers with a fraction, if only of zero.
+    Real,
+}
+
+impl LabelType {
+    fn is_text(&self) -> bool {
+        *self == Self::Text
+    }
 }
 
 /// A column that says which rows hang together.
@@ -74,6 +108,9 @@ pub struct Input {
     pub name: String,
     /// What it is to training.
     pub kind: Kind,
+    /// How its cells are read, where they are neither plain numbers nor ISO dates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<CellRule>,
 }
 
 /// What a column is to training.
@@ -86,6 +123,19 @@ pub enum Kind {
     Categorical(Levels),
     /// Dates or times: a numeric feature for each part.
     Date(Vec<DatePart>),
+    /// Free text: its length, its number of words, and how many of them are of which group.
+    FreeText(WordGroups),
+}
+
+impl Kind {
+    /// How many features it is.
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Numeric | Self::Categorical(_) => 1,
+            Self::Date(parts) => parts.len(),
+            Self::FreeText(groups) => groups.n_features(),
+        }
+    }
 }
 
 /// The column to predict.
@@ -96,6 +146,9 @@ pub struct TargetColumn {
     /// The classes in the order of their codes: as declared for a nominal, by value for numbers,
     /// alphabetical for text.
     pub classes: Vec<String>,
+    /// What the labels were before they became names; files written before 0.2 do not say.
+    #[serde(default, skip_serializing_if = "LabelType::is_text")]
+    pub label_type: LabelType,
 }
 
 /// A column that training does not use.
@@ -129,6 +182,14 @@ pub enum Reason {
         /// In how many cells.
         n_present: usize,
     },
+    /// It is called as pandas calls an index.
+    IndexByName,
+    /// It comes first, has no name, and has a whole number of its own for each row.
+    UnnamedIndex,
+    /// It counts the rows.
+    RowNumber,
+    /// It numbers the rows in an order in which the classes follow one another.
+    OrdersTarget,
     /// It says which rows are a group.
     Group,
     /// It says in which order rows came.
@@ -141,6 +202,12 @@ impl fmt::Display for Reason {
             Self::Excluded => f.write_str("excluded on request"),
             Self::AllMissing => f.write_str("no cell has a value"),
             Self::Constant { value } => write!(f, "the same value, {value:?}, in every row"),
+            Self::IndexByName => f.write_str("an index that pandas wrote"),
+            Self::UnnamedIndex => f.write_str("an index: a number for each row, without a name"),
+            Self::RowNumber => f.write_str("it is the number of the row"),
+            Self::OrdersTarget => {
+                f.write_str("a number for each row, in an order that gives the target away")
+            }
             Self::Group => f.write_str("rows are grouped by it"),
             Self::TimeOrder => f.write_str("rows are ordered by it"),
             Self::UniqueText => f.write_str("a different text in every row"),
@@ -151,10 +218,30 @@ impl fmt::Display for Reason {
     }
 }
 
+impl Reason {
+    /// Whether `--include` takes the column back in.
+    pub fn can_be_included(&self) -> bool {
+        match self {
+            Self::IndexByName
+            | Self::UnnamedIndex
+            | Self::RowNumber
+            | Self::OrdersTarget
+            | Self::UniqueText
+            | Self::FreeText { .. } => true,
+            Self::Excluded
+            | Self::AllMissing
+            | Self::Constant { .. }
+            | Self::Group
+            | Self::TimeOrder => false,
+        }
+    }
+}
+
 impl Schema {
     /// Infers a schema and reports on the table, with or without a target.
     pub fn infer(table: RawTable, options: &SchemaOptions) -> Result<(Self, Report), SchemaError> {
-        let Assembled { schema, report, .. } = assemble(table, options)?;
+        let indices = row_numbers(&table, options);
+        let Assembled { schema, report, .. } = assemble(table, options, indices)?;
         Ok((schema, report))
     }
 
@@ -180,6 +267,9 @@ impl Schema {
             Kind::Date(parts) => {
                 parts.iter().map(|part| format!("{}.{}", input.name, part.name())).collect()
             }
+            Kind::FreeText(groups) => {
+                groups.names().iter().map(|part| format!("{}.{part}", input.name)).collect()
+            }
         };
         self.inputs.iter().flat_map(names).collect()
     }
@@ -190,6 +280,14 @@ impl Schema {
     pub fn categorical_columns(&self) -> Vec<String> {
         let is_categorical = |input: &&Input| matches!(input.kind, Kind::Categorical(_));
         self.inputs.iter().filter(is_categorical).map(|input| input.name.clone()).collect()
+    }
+
+    /// The columns whose cells are read as they are written, for [`ReadOptions::as_written`](crate::ReadOptions): by a
+    /// rule, or as free text.
+    pub fn written_columns(&self) -> Vec<String> {
+        let is_written =
+            |input: &&Input| input.rule.is_some() || matches!(input.kind, Kind::FreeText(_));
+        self.inputs.iter().filter(is_written).map(|input| input.name.clone()).collect()
     }
 }
 

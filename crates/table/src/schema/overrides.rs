@@ -17,6 +17,7 @@ pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(
     let given = [
         ("target", target),
         ("exclude", &options.exclude),
+        ("include", &options.include),
         ("categorical", &options.categorical),
         ("numeric", &options.numeric),
         (by, by_column),
@@ -33,7 +34,8 @@ pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(
             });
         }
     }
-    let apart = [(0, 1), (0, 3), (2, 3), (0, 4)];
+    // Target, exclude, include, categorical, numeric, group or time order.
+    let apart = [(0, 1), (0, 2), (0, 4), (1, 2), (3, 4), (0, 5), (2, 5)];
     for (first, second) in apart.map(|(a, b)| (given[a], given[b])) {
         if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
             let (column, first, second) = (column.clone(), first.0, second.0);

@@ -2,7 +2,7 @@
 
 use super::levels::{count, levels_of_numbers, levels_of_text};
 use super::written::WrittenNumbers;
-use super::{SchemaError, SchemaOptions, TargetColumn};
+use super::{LabelType, SchemaError, SchemaOptions, TargetColumn};
 use crate::{Cells, Labels, MISSING_CODE, Note, RawColumn};
 
 /// More fractional numbers than this, and a target is a quantity.
@@ -72,7 +72,17 @@ pub(super) fn classify(
         Cells::Nominal { codes, levels } => (levels, codes.into()),
         Cells::Instants { .. } => return Err(SchemaError::TargetDate { column: name }),
     };
-    Ok(Classified { merged, ..with_classes(name, names, codes)? })
+    let most = options.limits.n_classes;
+    if names.len() > most {
+        let counts = count(&codes, names.len());
+        let n_classes = counts.iter().filter(|&&n| n > 0).count();
+        if n_classes > most {
+            return Err(SchemaError::TooManyClasses { column: name, n_classes, limit: most });
+        }
+    }
+    let mut classified = with_classes(name, names, codes)?;
+    classified.target.label_type = options.label_type;
+    Ok(Classified { merged, ..classified })
 }
 
 /// Whether numbers look measured or counted rather than like codes of classes.
@@ -109,7 +119,7 @@ fn with_classes(
     codes.retain(|&code| code != MISSING_CODE);
     let labels = Labels::from_codes(codes.iter().map(|&c| position[c as usize]), classes.len());
     let rows = (rows.len() < n_rows).then_some(rows);
-    let target = TargetColumn { name, classes };
+    let target = TargetColumn { name, classes, label_type: LabelType::default() };
     Ok(Classified { target, labels, rows, unused, merged: Vec::new() })
 }
 

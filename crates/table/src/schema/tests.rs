@@ -91,7 +91,7 @@ fn few_whole_numbers_stay_numbers_and_that_is_said() {
 
 #[test]
 fn free_text_goes_unless_it_is_told_to_stay() {
-    let rows: String = (0..120).map(|i| format!("{},name {},{}\n", i, i % 100, i % 2)).collect();
+    let rows: String = (0..120).map(|i| format!("{i}.5,name {},{}\n", i % 100, i % 2)).collect();
     let csv = format!("x,name,y\n{rows}");
     let (dataset, report) = Dataset::from_table(table(&csv), &target("y")).unwrap();
     assert_eq!(dataset.columns().len(), 1);
@@ -263,6 +263,78 @@ fn a_word_among_few_numbers_is_pointed_out() {
     let options = SchemaOptions { categorical: strings(&["age"]), ..target("y") };
     let (_, report) = Dataset::from_table(table(csv), &options).unwrap();
     assert!(!report.warnings().any(|w| w.to_string().contains("age")), "{:?}", report.notes);
+}
+
+#[test]
+fn cells_are_read_by_a_rule_that_later_tables_are_read_by_too() {
+    let rows: String = (0..60)
+        .map(|i| format!("\"{}.{:03},50 EUR\",{}\n", i % 5 + 1, i * 37 % 1000, i % 2))
+        .collect();
+    let options = target("y");
+    let (dataset, report) =
+        Dataset::from_table(table(&format!("price,y\n{rows}")), &options).unwrap();
+    let Column::Numeric(prices) = &dataset.columns()[0] else { panic!("numbers") };
+    assert_eq!(prices[1], 2037.5);
+    assert_eq!(
+        report.notes[0].to_string(),
+        "column \"price\" is read as amounts of money in € with a decimal comma: \"1.000,50 EUR\" is 1000.5; \
+         --categorical price keeps it as text"
+    );
+    // Through the file, as models keep it; a schema without rules is the older one.
+    let json = serde_json::to_string(&**dataset.schema().unwrap()).unwrap();
+    let schema: Schema = serde_json::from_str(&json).unwrap();
+    let read_later = |csv: &str| {
+        let source = Source::Bytes { name: "t.csv".into(), bytes: csv.into() };
+        let table = schema.read(&source, ReadOptions::default(), &CancelCheck::never()).unwrap();
+        schema.apply(table)
+    };
+    // Read as a plain number it would be one and a bit.
+    let applied = read_later("price\n1.234\n").unwrap();
+    assert_eq!(applied.frame.columns()[0], Column::numeric([1234.0]));
+    let applied = read_later("price\n€ 7\nfree\n").unwrap();
+    assert!(applied.frame.columns()[0].is_missing(1) && !applied.frame.columns()[0].is_missing(0));
+    assert!(
+        matches!(applied.notes[0], Note::OddCells { n_odd: 1, row: 2, .. }),
+        "{:?}",
+        applied.notes
+    );
+    let err = read_later("price\nfree\n").unwrap_err().to_string();
+    assert!(
+        err.ends_with("\"price\" held amounts of money, but here it holds \"free\" (row 1)"),
+        "{err}"
+    );
+    assert!(!serde_json::to_string(&**shop().0.schema().unwrap()).unwrap().contains("rule"));
+}
+
+#[test]
+fn a_thousand_among_hundreds_is_no_slip() {
+    let rows: String = (0..60)
+        .map(|i| {
+            format!(
+                "{},{}\n",
+                if i == 7 { "\"1,234\"".to_owned() } else { (900 + i).to_string() },
+                i % 2
+            )
+        })
+        .collect();
+    let (dataset, _) = Dataset::from_table(table(&format!("n,y\n{rows}")), &target("y")).unwrap();
+    let Column::Numeric(values) = &dataset.columns()[0] else { panic!("numbers") };
+    assert_eq!((values[7], values[8]), (1234.0, 908.0));
+}
+
+#[test]
+fn too_many_classes_are_refused_with_their_number() {
+    let rows: String = (0..60).map(|i| format!("{i}.5,k{}\n", i % 12)).collect();
+    let csv = format!("x,y\n{rows}");
+    let with = |n_classes: usize| {
+        let limits = Limits { n_classes, ..Limits::default() };
+        Dataset::from_table(table(&csv), &SchemaOptions { limits, ..target("y") })
+    };
+    assert_eq!(
+        with(11).unwrap_err().to_string(),
+        "the target \"y\" has 12 classes, and the limit is 11"
+    );
+    assert!(with(12).is_ok());
 }
 
 #[test]

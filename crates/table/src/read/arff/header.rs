@@ -36,7 +36,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub(super) fn parse(text: &str, file: &str) -> Result<Self, TableError> {
+    pub(super) fn parse(text: &str, file: &str, limit: usize) -> Result<Self, TableError> {
         let mut attributes = Vec::new();
         let mut cursor = Cursor { text, file, at: 0, line: 0 };
         while let Some(line) = cursor.next_line() {
@@ -46,6 +46,10 @@ impl Header {
             }
             let (keyword, rest) = line.split_at(keyword_len(line));
             if keyword.eq_ignore_ascii_case("@attribute") {
+                if attributes.len() == limit {
+                    let (file, n_columns) = (file.to_owned(), count_attributes(text));
+                    return Err(TableError::TooManyColumns { file, n_columns, limit });
+                }
                 attributes.push(cursor.attribute(rest.trim_start())?);
             } else if keyword.eq_ignore_ascii_case("@data") {
                 if attributes.is_empty() {
@@ -59,6 +63,14 @@ impl Header {
         cursor.line += 1;
         Err(cursor.syntax("@data", "the end of the file"))
     }
+}
+
+/// How many attributes are declared, roughly: what a user is told to allow.
+fn count_attributes(text: &str) -> usize {
+    let declares = |line: &&str| {
+        line.trim_start().get(..10).is_some_and(|word| word.eq_ignore_ascii_case("@attribute"))
+    };
+    text.lines().filter(declares).count()
 }
 
 fn keyword_len(line: &str) -> usize {

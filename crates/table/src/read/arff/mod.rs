@@ -25,7 +25,8 @@ pub(super) fn read(
     cancel: &CancelCheck,
     notes: &mut Vec<Note>,
 ) -> Result<RawTable, TableError> {
-    let header = Header::parse(text, file)?;
+    let limit = options.limits.n_columns;
+    let header = Header::parse(text, file, limit)?;
     let names: Vec<String> = header.attributes.iter().map(|a| a.name.clone()).collect();
     check_names(&names, file)?;
     let forced = forced_columns(&names, &options.categorical, file)?;

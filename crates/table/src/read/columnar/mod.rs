@@ -96,7 +96,10 @@ struct Collector<'a> {
     file: &'a str,
     options: &'a ReadOptions,
     cancel: &'a CancelCheck,
-    columns: Vec<(String, Builder)>,
+    /// A column for each field; `None` where its type is not read.
+    columns: Vec<(String, Option<Builder>)>,
+    /// The columns that are not read, each with its type.
+    unreadable: Vec<(String, String)>,
     n_rows: usize,
     /// The size of the file, and the most cells it may hold.
     size: usize,
@@ -106,8 +109,8 @@ struct Collector<'a> {
 impl<'a> Collector<'a> {
     /// For what is in memory already, and so needs no bounds.
     fn new(file: &'a str, options: &'a ReadOptions, cancel: &'a CancelCheck) -> Self {
-        let (columns, budget) = (Vec::new(), usize::MAX);
-        Self { file, options, cancel, columns, n_rows: 0, size: 0, budget }
+        let (columns, unreadable, budget) = (Vec::new(), Vec::new(), usize::MAX);
+        Self { file, options, cancel, columns, unreadable, n_rows: 0, size: 0, budget }
     }
 
     /// Prepares a column for each field, refusing what cannot be read before anything is.
@@ -116,20 +119,40 @@ impl<'a> Collector<'a> {
         if names.is_empty() {
             return Err(TableError::NoColumns { file: self.file.to_owned() });
         }
+        let limit = self.options.limits.n_columns;
+        if names.len() > limit {
+            let (file, n_columns) = (self.file.to_owned(), names.len());
+            return Err(TableError::TooManyColumns { file, n_columns, limit });
+        }
         check_names(&names, self.file)?;
         let forced = forced_columns(&names, &self.options.categorical, self.file)?;
         for ((name, field), forced) in names.into_iter().zip(schema.fields()).zip(forced) {
             let is_target = self.options.target.as_ref() == Some(&name);
-            let Some(builder) = Builder::new(field.data_type(), forced, is_target) else {
-                return Err(TableError::UnsupportedType {
-                    file: self.file.to_owned(),
-                    column: name,
-                    kind: field.data_type().to_string(),
-                });
-            };
+            let builder = Builder::new(field.data_type(), forced, is_target);
+            if builder.is_none() {
+                let data_type = field.data_type().to_string();
+                // What the user speaks of must be there; the rest of the table can be read without the others.
+                if is_target || forced {
+                    return Err(self.unsupported(name, data_type));
+                }
+                self.unreadable.push((name.clone(), data_type));
+            }
             self.columns.push((name, builder));
         }
+        if self.columns.iter().all(|(_, builder)| builder.is_none()) {
+            let (name, data_type) = self.unreadable.swap_remove(0);
+            return Err(self.unsupported(name, data_type));
+        }
         Ok(())
+    }
+
+    /// The positions of the columns that are read.
+    fn readable(&self) -> Vec<usize> {
+        (0..self.columns.len()).filter(|&at| self.columns[at].1.is_some()).collect()
+    }
+
+    fn unsupported(&self, column: String, kind: String) -> TableError {
+        TableError::UnsupportedType { file: self.file.to_owned(), column, kind }
     }
 
     fn append(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
@@ -143,7 +166,11 @@ impl<'a> Collector<'a> {
         // Text is compared with the user's tokens only: a typed format has nulls of its own.
         let has_tokens = self.options.missing.is_some() || !self.options.also_missing.is_empty();
         let missing = has_tokens.then_some(&missing);
-        for ((name, builder), array) in self.columns.iter_mut().zip(batch.columns()) {
+        // Whoever decodes may have left out what is not read.
+        let is_part = batch.num_columns() < self.columns.len();
+        let columns = self.columns.iter_mut().filter(|(_, builder)| !is_part || builder.is_some());
+        for ((name, builder), array) in columns.zip(batch.columns()) {
+            let Some(builder) = builder else { continue };
             builder
                 .append(array, missing)
                 .map_err(|fault| fault.explain(self.file, name, self.n_rows))?;
@@ -157,9 +184,12 @@ impl<'a> Collector<'a> {
             let (file, n_columns) = (self.file.to_owned(), self.columns.len());
             return Err(TableError::NoRows { file, n_columns });
         }
-        let columns = self.columns.into_iter().map(|(name, builder)| {
+        let unreadable = self.unreadable.into_iter();
+        notes.extend(unreadable.map(|(column, data_type)| Note::Unreadable { column, data_type }));
+        let columns = self.columns.into_iter().filter_map(|(name, builder)| {
+            let builder = builder?;
             notes.extend(builder.note(&name));
-            RawColumn { name, cells: builder.finish() }
+            Some(RawColumn { name, cells: builder.finish() })
         });
         Ok(RawTable { n_rows: self.n_rows, columns: columns.collect(), ..RawTable::default() })
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
@@ -35,7 +36,12 @@ pub(super) fn decode(
     let bytes = Bytes::from(bytes.into_owned());
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| explain(&e))?;
     collector.begin(builder.schema())?;
-    let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(|e| explain(&e))?;
+    let readable = ProjectionMask::roots(builder.parquet_schema(), collector.readable());
+    let reader = builder
+        .with_projection(readable)
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|e| explain(&e))?;
     for batch in reader {
         collector.append(&batch.map_err(|e| corrupt(file, NAME, &e.to_string()))?)?;
     }

@@ -47,6 +47,7 @@ impl Dialect {
             b'\r'
         };
         let sampled = |delimiter: u8| sample::rows(&data[start..], delimiter, newline);
+        check_width(&data[start..], newline, file, options)?;
         let delimiter = options.delimiter.unwrap_or_else(|| detect_delimiter(sampled));
         let rows = sampled(delimiter);
         let mut dialect = Self {
@@ -124,6 +125,17 @@ impl Dialect {
         header.cells.iter().enumerate().map(name).collect()
     }
 
+    /// The names that were made up, as the header leaves them out.
+    pub(super) fn unnamed(&self, data: &[u8]) -> Vec<String> {
+        if !self.has_header {
+            return Vec::new();
+        }
+        let header = sample::first_row(&data[self.header_start..], self.delimiter, self.newline);
+        let is_blank = |raw: &&[u8]| self.text(raw).trim_ascii().is_empty();
+        let cells = header.cells.iter().enumerate().filter(|(_, raw)| is_blank(raw));
+        cells.map(|(i, _)| format!("column_{}", i + 1)).collect()
+    }
+
     /// Leaves off the space that belongs to the delimiter.
     fn strip<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
         if self.skip_space { cell.strip_prefix(b" ").unwrap_or(cell) } else { cell }
@@ -175,6 +187,38 @@ impl Dialect {
         let counts_up = counted.len() >= 2
             && counted.windows(2).all(|w| matches!(w, [Some(a), Some(b)] if *b == a + 1.0));
         n_typed == 0 || counts_up
+    }
+}
+
+/// Refuses a first row of more cells than there may be columns, before it is split.
+fn check_width(
+    data: &[u8],
+    newline: u8,
+    file: &str,
+    options: &ReadOptions,
+) -> Result<(), TableError> {
+    let limit = options.limits.n_columns;
+    let row = &data[..memchr::memchr(newline, data).unwrap_or(data.len())];
+    let n_cells = |delimiter: u8| 1 + memchr::memchr_iter(delimiter, row).count();
+    let too_many = |delimiter: u8| {
+        // Delimiters within quotes are text.
+        let n_columns = match n_cells(delimiter) {
+            n if n > limit && row.contains(&QUOTE) => {
+                sample::first_row(data, delimiter, newline).cells.len()
+            }
+            n => n,
+        };
+        (n_columns > limit).then_some(n_columns)
+    };
+    let n_columns = match options.delimiter {
+        Some(delimiter) => too_many(delimiter),
+        None => DELIMITERS.iter().filter_map(|&(delimiter, _)| too_many(delimiter)).max(),
+    };
+    match n_columns {
+        Some(n_columns) => {
+            Err(TableError::TooManyColumns { file: file.to_owned(), n_columns, limit })
+        }
+        None => Ok(()),
     }
 }
 

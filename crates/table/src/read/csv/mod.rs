@@ -20,7 +20,7 @@ use records::{Block, Records};
 use super::missing::MissingTokens;
 use super::names::{check_names, forced_columns};
 use super::{CancelCheck, DEFAULT_MISSING, ReadOptions};
-use crate::{Cells, MISSING_CODE, Note, RawColumn, RawTable, TableError};
+use crate::{Cells, Limits, MISSING_CODE, Note, RawColumn, RawTable, TableError};
 
 /// A text column this long, with this share of numbers, is a column of numbers with a slip.
 const SLIP_MIN_CELLS: usize = 20;
@@ -41,11 +41,19 @@ pub(super) fn read(
     notes.extend(dialect.notes());
     let names = dialect.names(data);
     check_names(&names, file)?;
-    let forced = forced_columns(&names, &options.categorical, file)?;
-    let records = Records::new(data, &dialect, &names, file);
+    let mut forced = forced_columns(&names, &options.categorical, file)?;
+    for (forced, name) in forced.iter_mut().zip(&names) {
+        *forced |= options.as_written.contains(name);
+    }
+    let row_bytes = options.limits.row_bytes.min(Limits::MOST_ROW_BYTES);
+    let records = Records::new(data, &dialect, &names, file, row_bytes);
     let target = names.iter().position(|name| options.target.as_ref() == Some(name));
     let context = Context { data, file, names: &names, missing: &missing, dialect: &dialect };
-    let mut table = RawTable { has_header: Some(dialect.has_header), ..RawTable::default() };
+    let mut table = RawTable {
+        has_header: Some(dialect.has_header),
+        unnamed: dialect.unnamed(data),
+        ..RawTable::default()
+    };
     if options.allow_no_rows && !records.clone().next_block(&mut Block::default())? {
         let nothing = || Cells::Numbers { values: [].into(), integers: false };
         table.columns =
@@ -181,6 +189,12 @@ fn refuse_slips(context: &Context<'_>, column: usize, cells: &Cells) -> Result<(
     }
     let slip = |&code: &u32| numeric.get(code as usize) == Some(&false);
     let Some(row) = codes.iter().position(slip) else { return Ok(()) };
+    // `1,234` among `999` is no slip but a way to write numbers.
+    let mut counts = vec![0; dictionary.len()];
+    codes.iter().filter(|&&code| code != MISSING_CODE).for_each(|&code| counts[code as usize] += 1);
+    if crate::cell::find(dictionary, &counts).is_some_and(|found| found.n_odd == 0) {
+        return Ok(());
+    }
     Err(TableError::NotANumber {
         file: context.file.to_owned(),
         column: context.names[column].clone(),

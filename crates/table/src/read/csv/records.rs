@@ -11,9 +11,6 @@ use crate::{Note, TableError};
 /// should stay in the cache.
 const BLOCK_BYTES: usize = 1 << 17;
 
-/// A longer row is an unclosed quote, or no table at all.
-const MAX_ROW_BYTES: usize = 1 << 28;
-
 /// More empty cells than this are not made of blank lines in succession: a few bytes would fill the memory.
 const MAX_BLANK_CELLS: usize = 1 << 24;
 
@@ -86,11 +83,11 @@ impl<'a> Records<'a> {
         dialect: &Dialect,
         names: &'a [String],
         file: &'a str,
+        max_row_bytes: usize,
     ) -> Self {
         let wanted =
             Wanted { delimiter: dialect.delimiter, newline: dialect.newline, quote: QUOTE };
         let (skip_space, at) = (dialect.skip_space, dialect.body);
-        let max_row_bytes = MAX_ROW_BYTES;
         Self {
             data,
             file,
@@ -291,8 +288,7 @@ mod tests {
         let data = format!("a,b\n1,2\n3,\"{}", "4\n".repeat(500));
         let names = ["a".to_owned(), "b".to_owned()];
         let dialect = Dialect::plain(b',', 4);
-        let mut records = Records::new(data.as_bytes(), &dialect, &names, "t.csv");
-        records.max_row_bytes = 200;
+        let mut records = Records::new(data.as_bytes(), &dialect, &names, "t.csv", 200);
         let err = records.next_block(&mut Block::default()).unwrap_err();
         assert_eq!(err.to_string(), "t.csv: row 2 (line 3) is longer than 200 bytes");
     }

@@ -1,0 +1,254 @@
+//! What makes a score too good to be true, or too bad to be helped: a column that gives the answer away, one class
+//! under several names, equal rows of different classes. All of it is said, none of it is changed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Input, Kind};
+use crate::{Column, Labels, MISSING_CODE, Note};
+
+/// A column that is wrong about fewer rows than this share gives the answer away …
+const FEW_ERRORS: f64 = 0.01;
+
+/// … if the most common class alone is wrong about so many times more.
+const HARDER: f64 = 10.0;
+
+/// Fewer rows than this prove nothing.
+const FEWEST_ROWS: usize = 40;
+
+/// So many rows are looked at, fewer of a table with very many columns.
+const MOST_ROWS: usize = 2000;
+const MOST_CELLS: usize = 4_000_000;
+
+/// Cells that are looked at for equal rows.
+const MOST_CELLS_COMPARED: usize = 50_000_000;
+
+/// Columns, each of which alone says the class of nearly every row.
+pub(super) fn telling_columns(inputs: &[Input], columns: &[Column], labels: &Labels) -> Vec<Note> {
+    let n = labels.len();
+    let most = (MOST_CELLS / columns.len().max(1)).clamp(200, MOST_ROWS);
+    let step = n.div_ceil(most).max(1);
+    let rows: Vec<usize> = (0..n).step_by(step).collect();
+    let codes: Vec<u32> = rows.iter().map(|&row| labels.codes()[row]).collect();
+    let n_common = counts(&codes, labels.n_classes()).into_iter().max().unwrap_or(0);
+    let by_chance = rows.len() - n_common;
+    if rows.len() < FEWEST_ROWS {
+        return Vec::new();
+    }
+    let mut next = 0;
+    let mut notes = Vec::new();
+    for input in inputs {
+        let of_input = &columns[next..next + input.kind.n_features()];
+        next += of_input.len();
+        // The words of a text may well say what it is about.
+        if matches!(input.kind, Kind::FreeText(_)) {
+            continue;
+        }
+        let errors =
+            of_input.iter().map(|column| n_errors(column, &rows, &codes, labels.n_classes()));
+        let Some(n_errors) = errors.min() else { continue };
+        let n_errors_f = n_errors as f64;
+        if n_errors_f <= FEW_ERRORS * rows.len() as f64
+            && HARDER * n_errors_f.max(1.0) <= by_chance as f64
+        {
+            notes.push(Note::TellingColumn {
+                column: input.name.clone(),
+                n_right: rows.len() - n_errors,
+                n_rows: rows.len(),
+            });
+        }
+    }
+    notes
+}
+
+/// How many rows a column alone is wrong about.
+fn n_errors(column: &Column, rows: &[usize], codes: &[u32], n_classes: usize) -> usize {
+    match column {
+        Column::Categorical { codes: levels, .. } => {
+            let levels: Vec<u32> = rows.iter().map(|&row| levels[row]).collect();
+            errors_of_levels(&levels, codes, n_classes)
+        }
+        Column::Numeric(values) => {
+            let mut sorted: Vec<(f64, u32)> =
+                rows.iter().zip(codes).map(|(&row, &class)| (values[row], class)).collect();
+            // Missing cells come last, as one value.
+            sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            // Ranges of one class each leave few changes of class; most columns end here.
+            let n_changes = sorted.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+            if n_changes > 2 * n_classes + (2.0 * FEW_ERRORS * rows.len() as f64) as usize {
+                return rows.len();
+            }
+            errors_of_ranges(&sorted, n_classes)
+        }
+    }
+}
+
+/// A row is said to be of the class that most *other* rows of its level have.
+fn errors_of_levels(levels: &[u32], codes: &[u32], n_classes: usize) -> usize {
+    let mut by_level: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (&level, &class) in levels.iter().zip(codes) {
+        by_level.entry(level).or_insert_with(|| vec![0; n_classes])[class as usize] += 1;
+    }
+    let is_wrong = |(level, class): (&u32, &u32)| {
+        let counts = &by_level[level];
+        let own = counts[*class as usize] - 1;
+        counts.iter().enumerate().any(|(k, &n)| k != *class as usize && n >= own)
+    };
+    levels.iter().zip(codes).filter(|&pair| is_wrong(pair)).count()
+}
+
+/// Rows in the order of a number, cut into as many ranges as there are classes, and as many more: each range is said to
+/// be of its most common class.
+fn errors_of_ranges(sorted: &[(f64, u32)], n_classes: usize) -> usize {
+    let mut ranges = vec![(0, sorted.len())];
+    let errors = |(start, end): (usize, usize)| {
+        let classes: Vec<u32> = sorted[start..end].iter().map(|pair| pair.1).collect();
+        end - start - counts(&classes, n_classes).into_iter().max().unwrap_or(0)
+    };
+    for _ in 1..2 * n_classes {
+        // The range with the most errors is cut where that leaves the fewest.
+        let Some(worst) = (0..ranges.len()).max_by_key(|&i| errors(ranges[i])) else { break };
+        let range = ranges[worst];
+        let Some(at) = best_cut(sorted, range, n_classes) else { break };
+        ranges[worst] = (range.0, at);
+        ranges.push((at, range.1));
+    }
+    ranges.into_iter().map(errors).sum()
+}
+
+fn best_cut(
+    sorted: &[(f64, u32)],
+    (start, end): (usize, usize),
+    n_classes: usize,
+) -> Option<usize> {
+    let mut above =
+        counts(&sorted[start..end].iter().map(|pair| pair.1).collect::<Vec<_>>(), n_classes);
+    let mut below = vec![0; n_classes];
+    let mut best = None;
+    for at in start + 1..end {
+        let class = sorted[at - 1].1 as usize;
+        below[class] += 1;
+        above[class] -= 1;
+        if sorted[at].0 == sorted[at - 1].0 || (sorted[at].0.is_nan() && sorted[at - 1].0.is_nan())
+        {
+            continue;
+        }
+        // Squares prefer pure parts to large ones, where errors alone see no difference.
+        let purity = |counts: &[usize], n: usize| {
+            counts.iter().map(|&k| (k * k) as f64).sum::<f64>() / n as f64
+        };
+        let gain = purity(&below, at - start) + purity(&above, end - at);
+        if best.is_none_or(|(most, _)| gain > most) {
+            best = Some((gain, at));
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+fn counts(codes: &[u32], n_classes: usize) -> Vec<usize> {
+    let mut counts = vec![0; n_classes];
+    codes.iter().for_each(|&code| counts[code as usize] += 1);
+    counts
+}
+
+/// Classes whose names differ in case, spaces and the like only.
+pub(super) fn similar_classes(target: &str, classes: &[String]) -> Vec<Note> {
+    let mut by_core: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for class in classes {
+        let words = class.split(|c: char| c.is_whitespace() || matches!(c, '_' | '-'));
+        let words: Vec<String> = words.filter(|w| !w.is_empty()).map(str::to_lowercase).collect();
+        // Numbers with signs are no words: -1 and 1 are two classes.
+        let core = if class.parse::<f64>().is_ok() { class.clone() } else { words.join(" ") };
+        by_core.entry(core).or_default().push(class.clone());
+    }
+    let alike = by_core.into_values().filter(|classes| classes.len() > 1);
+    alike.map(|classes| Note::SimilarClasses { target: target.to_owned(), classes }).collect()
+}
+
+/// Rows that are equal in every column but differ in class: no model can be right about all of them.
+pub(super) fn contradictions(columns: &[Column], labels: &Labels) -> Option<Note> {
+    let n_rows = labels.len().min(MOST_CELLS_COMPARED / columns.len().max(1));
+    let mut hashes = vec![0u64; n_rows];
+    for column in columns {
+        match column {
+            Column::Numeric(values) => {
+                let bits =
+                    values.iter().map(|v| if v.is_nan() { u64::MAX } else { (v + 0.0).to_bits() });
+                hashes.iter_mut().zip(bits).for_each(|(hash, cell)| *hash = mixed(*hash, cell));
+            }
+            Column::Categorical { codes, .. } => {
+                let cells = codes
+                    .iter()
+                    .map(|&code| if code == MISSING_CODE { u64::MAX } else { code.into() });
+                hashes.iter_mut().zip(cells).for_each(|(hash, cell)| *hash = mixed(*hash, cell));
+            }
+        }
+    }
+    // The first class and the number of rows of each kind of row, and whether another class was met.
+    let mut kinds: HashMap<u64, (u32, usize, bool)> = HashMap::with_capacity(n_rows);
+    for (&hash, &class) in hashes.iter().zip(labels.codes()) {
+        let kind = kinds.entry(hash).or_insert((class, 0, false));
+        kind.1 += 1;
+        kind.2 |= kind.0 != class;
+    }
+    let n_contradicting: usize = kinds.values().filter(|kind| kind.2).map(|kind| kind.1).sum();
+    (n_contradicting > 0).then_some(Note::Contradictions { n_contradicting, n_rows })
+}
+
+fn mixed(hash: u64, cell: u64) -> u64 {
+    let product = u128::from(hash ^ cell ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93_u128;
+    (product >> 64) as u64 ^ (product as u64).rotate_left(17) ^ hash.rotate_left(5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(name: &str, kind: Kind) -> Input {
+        Input { name: name.into(), kind, rule: None }
+    }
+
+    #[test]
+    fn a_column_that_gives_the_answer_away_is_named() {
+        let labels = Labels::from_codes((0..300).map(|row| row % 3), 3);
+        let answer = Column::numeric(
+            (0..300)
+                .map(|row| f64::from(row % 3) * 10.0 + f64::from(row) / 1e3)
+                .collect::<Vec<_>>(),
+        );
+        let noise =
+            Column::numeric((0..300).map(|row| f64::from(row * 7919 % 271)).collect::<Vec<_>>());
+        let code = Column::categorical((0..300).map(|row| (row + 1) % 3).collect::<Vec<u32>>(), 3);
+        // A level for each row says nothing about other rows.
+        let name = Column::categorical((0..300).collect::<Vec<u32>>(), 300);
+        let kinds = ["answer", "noise", "code", "name"].map(|name| input(name, Kind::Numeric));
+        let notes = telling_columns(&kinds, &[answer, noise, code, name], &labels);
+        let named: Vec<&str> = notes
+            .iter()
+            .map(|note| match note {
+                Note::TellingColumn { column, .. } => column.as_str(),
+                other => panic!("{other}"),
+            })
+            .collect();
+        assert_eq!(named, ["answer", "code"]);
+    }
+
+    #[test]
+    fn one_class_under_several_names_is_suspected() {
+        let classes = ["Yes", "YES", "yes ", "no", "1", "-1"].map(str::to_owned);
+        let notes = similar_classes("y", &classes);
+        let [Note::SimilarClasses { classes, .. }] = notes.as_slice() else { panic!("{notes:?}") };
+        assert_eq!(classes, &["Yes", "YES", "yes "]);
+    }
+
+    #[test]
+    fn equal_rows_of_different_classes_are_counted() {
+        let columns = [
+            Column::numeric([1.0, 1.0, 2.0, f64::NAN, f64::NAN]),
+            Column::categorical([0, 0, 0, 1, 1], 2),
+        ];
+        let labels = Labels::from_codes([0, 1, 0, 1, 1], 2);
+        let note = contradictions(&columns, &labels);
+        assert_eq!(note, Some(Note::Contradictions { n_contradicting: 2, n_rows: 5 }));
+        assert_eq!(contradictions(&columns, &Labels::from_codes([0, 0, 0, 1, 1], 2)), None);
+    }
+}
