@@ -14,7 +14,7 @@ pub trait Classifier {
     /// model; one that was read from a file is asked before it predicts.
     fn is_sound(&self, n_cols: usize) -> bool;
 
-    /// Probabilities and native decision for each row, whatever finite numbers come in.
+    /// Probabilities and native decision for each row, whatever finite numbers come in (and gaps, if it takes them).
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError>;
 }
 
@@ -55,6 +55,8 @@ pub struct Character {
     pub refuses_one_class: bool,
     /// Whether it reads the rows one by one: the row-major copy is then made beforehand, the deadline watched.
     pub reads_rows: bool,
+    /// Whether it takes missing cells and categories as they are; all others are given numbers only.
+    pub takes_gaps: bool,
     /// How large its models are.
     pub models: ModelSize,
     /// What settings of one family cost together.
@@ -103,7 +105,7 @@ impl FamilyCost {
 /// Everything else that is asked of an estimator is here as well, without defaults that would pass unnoticed: an
 /// estimator that compiles is complete.
 ///
-/// The caller promises that `x` holds finite numbers, that `y` is as long, that `y.n_classes() >= 2`
+/// The caller promises that `x` holds finite numbers (and gaps, if [`Character::takes_gaps`]), that `y` is as long, that `y.n_classes() >= 2`
 /// and that every class has at least one row; it maps the classes of a fold to this form.
 pub trait Estimator: Settings + Clone + Send + Sync {
     /// The fitted form.

@@ -68,6 +68,12 @@ pub enum FitError {
         /// Which component.
         component: &'static str,
     },
+    /// The component has no answer for missing cells or categories, but was to be given them as they are.
+    #[error("{component} takes no missing cells and no categories as they are")]
+    Gaps {
+        /// Which component.
+        component: &'static str,
+    },
     /// The rows have other columns than those the component was fitted on.
     #[error("was fitted on {expected} columns but given {got}, or columns of another kind")]
     OtherColumns {

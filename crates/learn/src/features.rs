@@ -1,26 +1,37 @@
-//! A prepared matrix: numbers only, none missing, none infinite.
+//! A prepared matrix: finite numbers, unless it keeps missing cells and categories as they are.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{FitContext, FitError};
 
+use crate::estimate::histogram_boosting::BinCache;
 use crate::estimate::tree::TreeCache;
+use crate::shared;
 
 /// `n_rows` by `n_cols` finite numbers, column-major, with what estimators derive from it once and
-/// share: the row-major copy, the content's key, the sorted columns of trees.
+/// share: the row-major copy, the content's key, the sorted columns of trees, the bins of histograms.
+///
+/// Where it [has categories](Features::with_categories), NaN is a missing cell and some columns hold codes: only
+/// estimators that take gaps are given such a matrix.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Features {
     n_rows: usize,
     n_cols: usize,
-    columns: Vec<f64>,
+    #[serde(with = "shared")]
+    columns: Arc<Vec<f64>>,
+    /// Which columns hold codes of categories, where gaps and categories are kept.
+    #[serde(skip)]
+    categories: Option<Vec<bool>>,
     #[serde(skip)]
     rows: OnceLock<Vec<f64>>,
     #[serde(skip)]
     content: OnceLock<u64>,
     #[serde(skip)]
     pub(crate) trees: TreeCache,
+    #[serde(skip)]
+    pub(crate) bins: BinCache,
 }
 
 impl Features {
@@ -30,7 +41,22 @@ impl Features {
     /// If there are not `n_rows * n_cols` numbers.
     pub fn from_columns(n_rows: usize, n_cols: usize, columns: Vec<f64>) -> Self {
         assert_eq!(columns.len(), n_rows * n_cols, "as many numbers as rows times columns");
-        Self { n_rows, n_cols, columns, ..Self::default() }
+        Self { n_rows, n_cols, columns: Arc::new(columns), ..Self::default() }
+    }
+
+    /// The same numbers, of which NaN is a missing cell and those of the columns marked are codes of categories.
+    ///
+    /// # Panics
+    /// If there is not a mark for each column.
+    pub fn with_categories(&self, categories: Vec<bool>) -> Self {
+        assert_eq!(categories.len(), self.n_cols, "as many marks as columns");
+        let (n_rows, n_cols, columns) = (self.n_rows, self.n_cols, Arc::clone(&self.columns));
+        Self { n_rows, n_cols, columns, categories: Some(categories), ..Self::default() }
+    }
+
+    /// Which columns hold codes of categories; `None` where all cells are finite numbers.
+    pub fn categories(&self) -> Option<&[bool]> {
+        self.categories.as_deref()
     }
 
     /// Whether there are as many numbers as rows times columns, all finite.
@@ -93,6 +119,10 @@ impl Features {
         let mut hash = xxhash_rust::xxh3::Xxh3::new();
         hash.update(&(self.n_rows as u64).to_le_bytes());
         hash.update(&(self.n_cols as u64).to_le_bytes());
+        if let Some(categories) = self.categories.as_ref().filter(|flags| flags.contains(&true)) {
+            let flags: Vec<u8> = categories.iter().map(|&flag| u8::from(flag)).collect();
+            hash.update(&flags);
+        }
         let mut bytes = [0; 512 * 8];
         for (i, values) in self.columns.chunks(512).enumerate() {
             if i.is_multiple_of(512) {
@@ -110,13 +140,15 @@ impl Features {
 
 impl Clone for Features {
     fn clone(&self) -> Self {
-        Self::from_columns(self.n_rows, self.n_cols, self.columns.clone())
+        let (n_rows, n_cols, columns) = (self.n_rows, self.n_cols, Arc::clone(&self.columns));
+        Self { n_rows, n_cols, columns, categories: self.categories.clone(), ..Self::default() }
     }
 }
 
 impl PartialEq for Features {
     fn eq(&self, other: &Self) -> bool {
-        (self.n_rows, self.n_cols, &self.columns) == (other.n_rows, other.n_cols, &other.columns)
+        (self.n_rows, self.n_cols, &self.categories, &self.columns)
+            == (other.n_rows, other.n_cols, &other.categories, &other.columns)
     }
 }
 

@@ -33,6 +33,15 @@ pub struct FittedPipeline {
 }
 
 impl Pipeline {
+    /// Refuses steps that do not go together: gaps and categories as they are, and what has no answer for them.
+    pub fn check(&self) -> Result<(), FitError> {
+        self.preparation.check()?;
+        if self.preparation.keeps_gaps() && !self.estimator.kind().character().takes_gaps {
+            return Err(FitError::Gaps { component: self.estimator.name() });
+        }
+        Ok(())
+    }
+
     /// Fits on all rows of a dataset.
     pub fn fit(&self, dataset: &Dataset, ctx: &FitContext) -> Result<FittedPipeline, FitError> {
         let rows: Vec<usize> = (0..dataset.n_rows()).collect();
@@ -49,6 +58,7 @@ impl Pipeline {
         if rows.is_empty() {
             return Err(FitError::TooFewRows { component: "pipeline", needed: 1, got: 0 });
         }
+        self.check()?;
         let y = dataset.labels().select(rows);
         let classes = KnownClasses::of(&y);
         let raw = RawFeatures::of_rows(dataset.frame(), rows);

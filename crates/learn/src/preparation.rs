@@ -44,6 +44,28 @@ impl Preparation {
         Self { imputer, encoder, scaler, reducer }
     }
 
+    /// Missing cells and categories as they are, for an estimator that takes them.
+    pub const AS_IT_IS: Self = Self {
+        imputer: Imputer::Keep,
+        encoder: Encoder::Categories,
+        scaler: Scaler::None,
+        reducer: Reducer::None,
+    };
+
+    /// Whether missing cells or categories come out as they are.
+    pub fn keeps_gaps(&self) -> bool {
+        self.imputer == Imputer::Keep || self.encoder == Encoder::Categories
+    }
+
+    /// Refuses steps that do not go together: what keeps gaps keeps categories, scales and columns as well, as no
+    /// scaler and no reducer has an answer for them.
+    pub fn check(&self) -> Result<(), FitError> {
+        if self.keeps_gaps() && *self != Self::AS_IT_IS {
+            return Err(FitError::Gaps { component: "one of the steps before the estimator" });
+        }
+        Ok(())
+    }
+
     /// Fits each step on what the one before makes of the training rows, and prepares these.
     pub fn fit(
         &self,
@@ -51,6 +73,7 @@ impl Preparation {
         y: &Labels,
         ctx: &FitContext,
     ) -> Result<(FittedPreparation, Arc<Features>), FitError> {
+        self.check()?;
         let imputer = self.imputer.fit(x, ctx)?;
         let imputed = imputer.transform(x, ctx)?;
         let encoder = self.encoder.fit(&imputed, ctx)?;
@@ -86,7 +109,7 @@ impl FittedPreparation {
     ) -> Result<Arc<Features>, FitError> {
         let imputed = match *self.encoder {
             FittedEncoder::OneHot(_) => self.imputer.transform_for_one_hot(x, ctx)?,
-            FittedEncoder::None => self.imputer.transform(x, ctx)?,
+            FittedEncoder::None | FittedEncoder::Categories => self.imputer.transform(x, ctx)?,
         };
         let encoded = self.encoder.transform(&imputed, ctx)?;
         let scaled = self.scaler.transform(&encoded, ctx)?;

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct PythonScript {
     /// How many classes there are.
     pub n_classes: usize,
+    /// Whether the estimator is given categories as they are; `CATEGORICAL` then says which columns hold them.
+    pub keeps_categories: bool,
     seed: u64,
     names: BTreeMap<&'static str, BTreeSet<&'static str>>,
     helpers: BTreeSet<PythonHelper>,
@@ -28,7 +30,13 @@ impl PythonScript {
     pub fn new(n_classes: usize, seed: u64) -> Self {
         // scikit-learn's seeds have 32 bits.
         let seed = seed % (1 << 32);
-        Self { n_classes, seed, names: BTreeMap::new(), helpers: BTreeSet::new() }
+        Self {
+            n_classes,
+            keeps_categories: false,
+            seed,
+            names: BTreeMap::new(),
+            helpers: BTreeSet::new(),
+        }
     }
 
     /// What estimators that draw random numbers are given as `random_state`.

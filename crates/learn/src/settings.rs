@@ -47,6 +47,14 @@ pub enum ParseError {
         /// The value met.
         value: String,
     },
+    /// Steps that do not go together.
+    #[error(
+        "\"keep_gaps > categories > unscaled > all_features\" go together, before an estimator that takes gaps: {text:?}"
+    )]
+    Gaps {
+        /// The text met.
+        text: String,
+    },
     /// A pipeline has one component a step.
     #[error("{wanted} components with \" > \" between them are wanted, not {got}: {text:?}")]
     Steps {

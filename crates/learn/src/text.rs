@@ -21,6 +21,7 @@ impl Display for Imputer {
             Self::Mean => "impute(mean)",
             Self::Median => "impute(median)",
             Self::MostFrequent => "impute(most_frequent)",
+            Self::Keep => "keep_gaps",
         })
     }
 }
@@ -30,6 +31,7 @@ impl Display for Encoder {
         f.write_str(match self {
             Self::OneHot => "one_hot",
             Self::None => "codes",
+            Self::Categories => "categories",
         })
     }
 }
@@ -151,6 +153,8 @@ impl FromStr for Pipeline {
         if n_steps != 5 {
             return Err(ParseError::Steps { wanted: 5, got: n_steps, text: text.to_owned() });
         }
-        Ok(Self { preparation: preparation.parse()?, estimator: estimator.parse()? })
+        let pipeline = Self { preparation: preparation.parse()?, estimator: estimator.parse()? };
+        pipeline.check().map_err(|_| ParseError::Gaps { text: text.to_owned() })?;
+        Ok(pipeline)
     }
 }

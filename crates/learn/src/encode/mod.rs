@@ -18,6 +18,8 @@ pub enum Encoder {
     /// The codes stay, as numbers.
     #[default]
     None,
+    /// The codes stay, as categories.
+    Categories,
 }
 
 /// A fitted [`Encoder`].
@@ -27,17 +29,23 @@ pub enum FittedEncoder {
     OneHot(FittedOneHot),
     /// See [`Encoder::None`].
     None,
+    /// See [`Encoder::Categories`].
+    Categories,
 }
 
 impl Encoder {
-    /// The encoders in the order of the search space.
-    pub const ALL: [Self; 2] = [Self::OneHot, Self::None];
+    /// All encoders.
+    pub const ALL: [Self; 3] = [Self::OneHot, Self::None, Self::Categories];
+
+    /// Those that make numbers, in the order of the paper's space.
+    pub const OF_NUMBERS: [Self; 2] = [Self::OneHot, Self::None];
 
     /// Learns the categories.
     pub fn fit(self, x: &Imputed, ctx: &FitContext) -> Result<FittedEncoder, FitError> {
         match self {
             Self::OneHot => Ok(FittedEncoder::OneHot(FittedOneHot::fit(x, ctx)?)),
             Self::None => Ok(FittedEncoder::None),
+            Self::Categories => Ok(FittedEncoder::Categories),
         }
     }
 }
@@ -47,7 +55,7 @@ impl FittedEncoder {
     pub(crate) fn n_cols_out(&self, n_cols: usize) -> Option<usize> {
         match self {
             Self::OneHot(one_hot) => one_hot.n_cols_out(n_cols),
-            Self::None => Some(n_cols),
+            Self::None | Self::Categories => Some(n_cols),
         }
     }
 
@@ -56,6 +64,7 @@ impl FittedEncoder {
         match self {
             Self::OneHot(one_hot) => one_hot.transform(x, ctx),
             Self::None => Ok(Arc::clone(&x.features)),
+            Self::Categories => Ok(Arc::new(x.features.with_categories(x.categorical.clone()))),
         }
     }
 }

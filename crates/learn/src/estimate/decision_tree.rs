@@ -35,6 +35,7 @@ impl Estimator for DecisionTree {
     const CHARACTER: Character = Character {
         refuses_one_class: false,
         reads_rows: false,
+        takes_gaps: false,
         models: ModelSize::Modest,
         family: FamilyCost::Nested(1.6),
     };

@@ -41,6 +41,7 @@ impl Estimator for ExtraTrees {
     const CHARACTER: Character = Character {
         refuses_one_class: false,
         reads_rows: false,
+        takes_gaps: false,
         models: ModelSize::Forest,
         family: FamilyCost::Nested(1.3),
     };

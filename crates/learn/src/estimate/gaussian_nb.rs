@@ -43,6 +43,7 @@ impl Estimator for GaussianNb {
     const CHARACTER: Character = Character {
         refuses_one_class: false,
         reads_rows: false,
+        takes_gaps: false,
         models: ModelSize::Modest,
         family: FamilyCost::Alone,
     };

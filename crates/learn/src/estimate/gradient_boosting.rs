@@ -61,6 +61,7 @@ impl Estimator for GradientBoosting {
     const CHARACTER: Character = Character {
         refuses_one_class: true,
         reads_rows: false,
+        takes_gaps: false,
         models: ModelSize::Modest,
         family: FamilyCost::Alone,
     };
@@ -255,12 +256,12 @@ impl Classifier for FittedGradientBoosting {
 }
 
 #[inline]
-fn logistic(score: f64) -> f64 {
+pub(super) fn logistic(score: f64) -> f64 {
     1.0 / (1.0 + (-score).exp())
 }
 
 /// Scores to probabilities; an overflowing score takes all.
-fn softmax(scores: &mut [f64]) {
+pub(super) fn softmax(scores: &mut [f64]) {
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
     let sum: f64 = scores.iter().sum();

@@ -62,6 +62,7 @@ impl Estimator for LinearSvm {
     const CHARACTER: Character = Character {
         refuses_one_class: true,
         reads_rows: false,
+        takes_gaps: false,
         models: ModelSize::Modest,
         family: FamilyCost::Adding(0.3),
     };

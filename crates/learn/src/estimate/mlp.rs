@@ -84,6 +84,7 @@ impl Estimator for Mlp {
     const CHARACTER: Character = Character {
         refuses_one_class: false,
         reads_rows: true,
+        takes_gaps: false,
         models: ModelSize::Modest,
         family: FamilyCost::Alone,
     };

@@ -26,6 +26,8 @@ macro_rules! with_estimators {
             RandomForest,
             /// A linear support vector machine.
             LinearSvm,
+            /// Boosted regression trees on histograms.
+            HistogramBoosting,
         }
     };
 }
@@ -35,6 +37,7 @@ mod decision_tree;
 mod extra_trees;
 mod gaussian_nb;
 mod gradient_boosting;
+pub(crate) mod histogram_boosting;
 mod knn;
 mod linear;
 mod linear_svm;
@@ -50,6 +53,7 @@ pub use decision_tree::DecisionTree;
 pub use extra_trees::ExtraTrees;
 pub use gaussian_nb::{FittedGaussianNb, GaussianNb};
 pub use gradient_boosting::{FittedGradientBoosting, GradientBoosting};
+pub use histogram_boosting::{FittedHistogramBoosting, HistogramBoosting};
 pub use knn::{FittedKnn, Knn, Minkowski};
 pub use linear_svm::{FittedLinearSvm, LinearSvm};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression, Penalty, Solver};

@@ -64,6 +64,7 @@ impl Estimator for Perceptron {
     const CHARACTER: Character = Character {
         refuses_one_class: true,
         reads_rows: false,
+        takes_gaps: false,
         models: ModelSize::Modest,
         family: FamilyCost::Alone,
     };

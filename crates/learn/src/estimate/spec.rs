@@ -87,6 +87,7 @@ macro_rules! estimators {
                 ctx: &FitContext,
             ) -> Result<FittedEstimator, FitError> {
                 self.check()?;
+                self.check_gaps(x)?;
                 let ctx = keyed_by_content(x, y, self.name(), ctx);
                 self.lay_out(x, &ctx)?;
                 match self {
@@ -138,6 +139,9 @@ macro_rules! estimators {
                 let Some(first) = members.first() else { return Vec::new() };
                 if members.iter().any(|member| member.check().is_err()) {
                     return evaluate_sound(members, x, y, test, keep_models, ctx);
+                }
+                if let Err(err) = first.check_gaps(x) {
+                    return members.iter().map(|_| Err(err.clone())).collect();
                 }
                 let ctx = keyed_by_content(x, y, first.name(), ctx);
                 if let Err(err) = first.lay_out(x, &ctx) {
@@ -216,6 +220,14 @@ impl EstimatorSpec {
     /// The name of its kind.
     pub fn name(&self) -> &'static str {
         self.kind().name()
+    }
+
+    /// Refuses a matrix with missing cells and categories where the estimator has no answer for them.
+    fn check_gaps(&self, x: &Features) -> Result<(), FitError> {
+        if x.categories().is_some() && !self.kind().character().takes_gaps {
+            return Err(FitError::Gaps { component: self.name() });
+        }
+        Ok(())
     }
 
     /// Makes the row-major copy that the estimator will ask for, while the deadline is watched.

@@ -1,7 +1,8 @@
 //! Imputers: every missing cell of a column takes one number, a statistic of the training rows.
 //!
 //! Codes of categories are numbers here, as they are to scikit-learn's `SimpleImputer`. A column
-//! without a single value is dropped, except by `constant`, which fills it (ALGORITHMS §17).
+//! without a single value is dropped, except by `constant`, which fills it (ALGORITHMS §17). One more fills
+//! nothing, for estimators that take missing cells as they are.
 
 mod statistic;
 
@@ -23,6 +24,8 @@ pub enum Imputer {
     Median,
     /// The most frequent value; the smallest of those equally frequent.
     MostFrequent,
+    /// None: missing cells stay.
+    Keep,
 }
 
 /// What fills each column of a table.
@@ -33,7 +36,7 @@ pub struct FittedImputer {
     categorical: Vec<bool>,
 }
 
-/// A matrix without missing cells that still knows which of its columns hold codes of categories.
+/// A matrix without missing cells, unless these are kept, that still knows which of its columns hold codes of categories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imputed {
     /// The numbers.
@@ -43,8 +46,12 @@ pub struct Imputed {
 }
 
 impl Imputer {
-    /// The imputers in the order of the search space.
-    pub const ALL: [Self; 4] = [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent];
+    /// All imputers.
+    pub const ALL: [Self; 5] =
+        [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent, Self::Keep];
+
+    /// Those that fill all missing cells, in the order of the paper's space.
+    pub const FILLING: [Self; 4] = [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent];
 
     /// Takes the statistic of every column.
     pub fn fit(self, x: &RawFeatures<'_>, ctx: &FitContext) -> Result<FittedImputer, FitError> {
@@ -52,15 +59,15 @@ impl Imputer {
         let mut present = Vec::with_capacity(x.n_rows());
         for j in 0..x.n_cols() {
             ctx.check_deadline()?;
-            if self == Self::Constant {
-                fills.push(Some(0.0));
+            if let Some(fill) = self.fixed_fill() {
+                fills.push(Some(fill));
                 continue;
             }
             present.clear();
             x.extend(j, &mut present, |v| v);
             present.retain(|v| v.is_finite());
             fills.push((!present.is_empty()).then(|| match self {
-                Self::Constant => 0.0,
+                Self::Constant | Self::Keep => unreachable!("its fill is fixed"),
                 Self::Mean => statistic::mean(&present),
                 Self::Median => statistic::median(&mut present),
                 Self::MostFrequent => statistic::most_frequent(&mut present),
@@ -70,6 +77,15 @@ impl Imputer {
             return Err(FitError::NoFeatures { component: "imputer" });
         }
         Ok(FittedImputer { fills, categorical: x.categorical() })
+    }
+
+    /// What it fills in whatever the column holds, if that is so.
+    fn fixed_fill(self) -> Option<f64> {
+        match self {
+            Self::Constant => Some(0.0),
+            Self::Keep => Some(f64::NAN),
+            Self::Mean | Self::Median | Self::MostFrequent => None,
+        }
     }
 }
 

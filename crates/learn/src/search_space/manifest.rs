@@ -42,7 +42,7 @@ pub enum ComponentTexts {
 }
 
 /// Why numbers of one space mean nothing in another.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SpaceMismatch {
     /// A component differs.
@@ -75,7 +75,7 @@ pub enum SpaceMismatch {
         /// The block.
         block: String,
         /// What is wrong with it.
-        source: ParseError,
+        source: Box<ParseError>,
     },
     /// There is no such block, and its components are not to be looked at.
     #[error("this pitchpipe has no block {block} of the search space")]
@@ -116,9 +116,10 @@ impl Manifest {
         let block =
             |block: &BlockManifest| match known.blocks().iter().find(|b| b.name() == block.name) {
                 Some(ours) => block.check(ours).map(|()| ours.clone()),
-                None => block
-                    .parse()
-                    .map_err(|source| SpaceMismatch::Unknown { block: block.name.clone(), source }),
+                None => block.parse().map_err(|e| SpaceMismatch::Unknown {
+                    block: block.name.clone(),
+                    source: Box::new(e),
+                }),
             };
         let blocks = self.blocks.iter().map(block).collect::<Result<_, _>>()?;
         Ok(SearchSpace::new(blocks)?)

@@ -5,6 +5,7 @@
 
 mod block;
 mod blocks;
+mod histogram_boosting;
 mod manifest;
 mod paper;
 
@@ -17,11 +18,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use block::{Block, Product};
+pub use histogram_boosting::HISTOGRAM_BOOSTING;
 pub use manifest::{BlockManifest, ComponentTexts, Manifest, Mapping, STEPS, SpaceMismatch};
 pub use paper::PAPER;
 
 use crate::estimate::{EstimatorKind, EstimatorSpec};
-use crate::{Pipeline, Preparation};
+use crate::{FitError, Pipeline, Preparation};
 
 static PAPER_SPACE: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| space_of(vec![paper::block()]));
 static ALL: LazyLock<Arc<SearchSpace>> = LazyLock::new(|| space_of(blocks::all()));
@@ -61,7 +63,7 @@ impl From<PipelineId> for u32 {
 }
 
 /// Why blocks make no search space.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SpaceError {
     /// Two blocks have one name.
@@ -85,6 +87,16 @@ pub enum SpaceError {
         block: String,
         /// How many pipelines it has.
         n_pipelines: usize,
+    },
+    /// A pipeline whose steps do not go together.
+    #[error("block {block} has a pipeline whose steps do not go together: {pipeline}: {source}")]
+    Steps {
+        /// The block.
+        block: String,
+        /// The pipeline.
+        pipeline: String,
+        /// Why not.
+        source: FitError,
     },
     /// There is nothing to search.
     #[error("a search space without pipelines")]
@@ -134,17 +146,24 @@ impl SearchSpace {
         let mut ids = vec![None; preparations.len() * estimators.len()];
         for (number, &(preparation, estimator)) in places.iter().enumerate() {
             let at = preparation as usize * estimators.len() + estimator as usize;
-            if ids[at].replace(PipelineId(number as u32)).is_some() {
-                let block = starts.partition_point(|&start| start <= number) - 1;
-                let pipeline = Pipeline {
-                    preparation: preparations[preparation as usize],
-                    estimator: estimators[estimator as usize].clone(),
-                };
-                return Err(SpaceError::SamePipeline {
-                    block: blocks[block].name().to_owned(),
-                    pipeline: pipeline.to_string(),
-                });
+            let is_there = ids[at].replace(PipelineId(number as u32)).is_some();
+            if !is_there && !preparations[preparation as usize].keeps_gaps() {
+                continue; // Looked at for each pipeline, so without copying it.
             }
+            let block = blocks[starts.partition_point(|&start| start <= number) - 1].name();
+            let pipeline = Pipeline {
+                preparation: preparations[preparation as usize],
+                estimator: estimators[estimator as usize].clone(),
+            };
+            let (block, text) = (block.to_owned(), pipeline.to_string());
+            if is_there {
+                return Err(SpaceError::SamePipeline { block, pipeline: text });
+            }
+            pipeline.check().map_err(|source| SpaceError::Steps {
+                block,
+                pipeline: text,
+                source,
+            })?;
         }
         let families = families_of(&estimators);
         Ok(Self { blocks, starts, preparations, estimators, families, places, ids })

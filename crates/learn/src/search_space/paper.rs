@@ -21,8 +21,8 @@ pub const PAPER: &str = "paper";
 /// All 23,424 pipelines.
 pub(super) fn block() -> Block {
     let product = Product {
-        imputers: Imputer::ALL.to_vec(),
-        encoders: Encoder::ALL.to_vec(),
+        imputers: Imputer::FILLING.to_vec(),
+        encoders: Encoder::OF_NUMBERS.to_vec(),
         scalers: Scaler::ALL.to_vec(),
         reducers: Reducer::ALL.to_vec(),
         estimators: estimators(),

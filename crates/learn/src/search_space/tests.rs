@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::estimate::{GradientBoosting, Knn, MinSamplesSplit, RandomForest};
+use crate::estimate::{GradientBoosting, HistogramBoosting, Knn, MinSamplesSplit, RandomForest};
 use crate::impute::Imputer;
 
 const BEST_ON_AVERAGE: &str = "impute(most_frequent) > codes > standardise > variance_threshold \
@@ -101,7 +101,44 @@ fn a_text_that_names_nothing_says_what_is_wrong() {
         steps.to_string().starts_with("5 components with \" > \" between them are wanted, not 2")
     );
     let encoder = BEST_ON_AVERAGE.replace("codes", "code").parse::<Pipeline>().unwrap_err();
-    assert_eq!(encoder.to_string(), "there is no encoder \"code\"; there are one_hot, codes");
+    assert_eq!(
+        encoder.to_string(),
+        "there is no encoder \"code\"; there are one_hot, codes, categories"
+    );
+}
+
+#[test]
+fn gaps_and_categories_stay_only_before_an_estimator_that_takes_them() {
+    let text = "keep_gaps > categories > unscaled > all_features > gaussian_nb";
+    let error = text.parse::<Pipeline>().unwrap_err().to_string();
+    assert!(error.contains("before an estimator that takes gaps"), "{error}");
+    let boosting = EstimatorSpec::from(HistogramBoosting::default());
+    let scaled = format!("keep_gaps > categories > standardise > all_features > {boosting}");
+    assert!(scaled.parse::<Pipeline>().is_err());
+    let as_it_is = format!("keep_gaps > categories > unscaled > all_features > {boosting}");
+    let pipeline: Pipeline = as_it_is.parse().unwrap();
+    assert_eq!((pipeline.preparation, pipeline.to_string()), (Preparation::AS_IT_IS, as_it_is));
+    let wrong = Pipeline { estimator: Knn::default().into(), ..pipeline };
+    let refused = SearchSpace::new(vec![Block::list("x", vec![wrong])]).unwrap_err();
+    assert!(matches!(&refused, SpaceError::Steps { block, .. } if block == "x"), "{refused}");
+}
+
+#[test]
+fn the_block_of_boosted_histograms_never_changes() {
+    // Stores and surrogates have its key, too: add another block instead.
+    let space = SearchSpace::all();
+    let range = space.range_of(HISTOGRAM_BOOSTING).unwrap();
+    assert_eq!((range.start, range.len()), (23_424, 51));
+    let block = space.blocks().iter().find(|b| b.name() == HISTOGRAM_BOOSTING).unwrap();
+    assert_eq!(BlockManifest::of(block).key(), "b0a41746f81bd570");
+    let ids = || range.clone().map(|number| space.id(number).unwrap());
+    for id in ids() {
+        let pipeline = space.pipeline(id);
+        assert_eq!(pipeline.to_string().parse(), Ok(pipeline.clone()));
+        assert_eq!(space.find(&pipeline), Some(id));
+    }
+    let families: HashSet<usize> = ids().map(|id| space.family(id)).collect();
+    assert_eq!(families.len(), 13);
 }
 
 #[test]

@@ -109,11 +109,15 @@ impl Task<'_> {
         let some: Vec<&EstimatorSpec> = order.iter().map(|&i| members[i]).collect();
         let limit = order.iter().map(|&i| limits[i]).fold(0.0, f64::max);
         let mut is_in_time = true;
+        let mut some_finished = false;
         for (&i, result) in order.iter().zip(self.run_within(&some, limit)) {
             is_in_time &= result.as_ref().err() != Some(&FitError::OutOfTime);
+            some_finished |= result.is_ok();
             results[i] = result;
         }
-        if is_in_time || order.len() == 1 || self.ctx.check_deadline().is_err() {
+        // A family that hands out its cheaper members as it goes has given all that there was time for.
+        let is_over = some_finished || order.len() == 1 || self.ctx.check_deadline().is_err();
+        if is_in_time || is_over {
             return is_in_time;
         }
         let (dear, cheap) = order.split_at(order.len() / 2);

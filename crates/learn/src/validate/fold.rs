@@ -22,7 +22,7 @@ pub(super) struct FoldData<'a> {
     pub(super) classes: KnownClasses,
     pub(super) y_test: Labels,
     /// What each imputer wanted fills in, in the order of [`Imputer::ALL`].
-    imputers: [Option<FoldImputer>; 4],
+    imputers: [Option<FoldImputer>; Imputer::ALL.len()],
     read_secs: f64,
 }
 
@@ -57,7 +57,7 @@ impl<'a> FoldData<'a> {
             classes,
             test_places: Vec::new(),
             test_rows: fold.test,
-            imputers: [None, None, None, None],
+            imputers: [const { None }; Imputer::ALL.len()],
             read_secs: 0.0,
         };
         data.read_secs = start.elapsed().as_secs_f64();
@@ -91,7 +91,8 @@ impl<'a> FoldData<'a> {
         ctx: &FitContext,
     ) {
         let start = ThreadTime::now();
-        let fitted = if is_complete {
+        // What fills nothing says nothing of other tables either, but must stay what it is.
+        let fitted = if is_complete && imputer != Imputer::Keep {
             Ok(FittedImputer::for_complete_table(self.train().categorical()))
         } else {
             imputer.fit(&self.train(), ctx)
@@ -100,7 +101,10 @@ impl<'a> FoldData<'a> {
             (Ok(a), Some(FoldImputer { fitted: Ok(b), .. })) => a.agrees_with(b, missing),
             _ => false,
         };
-        let same_as = Imputer::ALL.into_iter().find(agrees).unwrap_or(imputer);
+        let same_as = match imputer {
+            Imputer::Keep => imputer,
+            _ => Imputer::FILLING.into_iter().find(agrees).unwrap_or(imputer),
+        };
         let secs = start.elapsed().as_secs_f64();
         let fitted = fitted.map(Arc::new);
         self.imputers[imputer as usize] = Some(FoldImputer { fitted, same_as, secs });

@@ -46,7 +46,7 @@ pub(super) fn groups(
     let mut base_order: HashMap<Base, usize> = HashMap::new();
     for (position, pipeline) in pipelines.iter().enumerate() {
         let mut preparation = pipeline.preparation;
-        if !has_categories {
+        if !has_categories && !preparation.keeps_gaps() {
             preparation.encoder = Encoder::None;
         }
         let imputers: Vec<_> = folds.iter().map(|f| f.same_as(preparation.imputer)).collect();

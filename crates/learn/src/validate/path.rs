@@ -101,6 +101,7 @@ impl Path {
         shares: &[Share],
         ctx: &FitContext,
     ) -> Result<Leaf, FitError> {
+        preparation.check()?;
         let start = ThreadTime::now();
         self.impute(fold, preparation.imputer, ctx)?;
         self.encode(preparation.encoder, ctx)?;

@@ -1,0 +1,266 @@
+//! Grows a tree leaf by leaf: the one whose split gains most comes first.
+
+use super::bins::{Binned, Meaning};
+use super::histogram::{Layout, LeafRows, build, subtract};
+use super::objective::{Pair, Sums};
+use super::split::{BinSet, LEAST_HESSIAN, Rules, Split, has};
+use super::tree::{Node, Test, Tree};
+use crate::{FitContext, FitError};
+
+/// What growing needs, kept from tree to tree.
+pub(super) struct Grower<'a> {
+    binned: &'a Binned,
+    rules: Rules,
+    max_leaves: usize,
+    ctx: &'a FitContext,
+    /// The rows of the tree, those of each leaf together and ascending.
+    rows: Vec<u32>,
+    spare_rows: Vec<u32>,
+    /// The derivatives of a leaf's rows, in their order.
+    pairs: Vec<Pair>,
+    spare_histograms: Vec<Vec<Sums>>,
+}
+
+/// A leaf while the tree grows.
+struct Leaf {
+    /// Where its rows lie.
+    start: usize,
+    end: usize,
+    sums: Sums,
+    histogram: Vec<Sums>,
+    split: Option<Split>,
+    /// The node above and whether this is its left child; `None` for the root.
+    parent: Option<(i32, bool)>,
+}
+
+/// A grown tree, whose rows the grower still holds.
+pub(super) struct Grown {
+    pub(super) tree: Tree,
+    /// The bins that each node sends left.
+    left_bins: Vec<BinSet>,
+    /// Where each leaf's rows lie and what it adds.
+    leaves: Vec<(usize, usize, f32)>,
+}
+
+impl<'a> Grower<'a> {
+    pub(super) fn new(
+        binned: &'a Binned,
+        rules: Rules,
+        max_leaves: usize,
+        ctx: &'a FitContext,
+    ) -> Self {
+        Self {
+            binned,
+            rules,
+            max_leaves,
+            ctx,
+            rows: Vec::new(),
+            spare_rows: Vec::new(),
+            pairs: Vec::new(),
+            spare_histograms: Vec::new(),
+        }
+    }
+
+    /// Grows a tree on some rows, all of them where `rows` is `None`.
+    pub(super) fn grow(
+        &mut self,
+        layout: &Layout,
+        rows: Option<&[u32]>,
+        pairs: &[Pair],
+        learning_rate: f64,
+    ) -> Result<Grown, FitError> {
+        let n_rows = self.binned.n_rows;
+        self.rows.clear();
+        match rows {
+            None => self.rows.extend(0..n_rows as u32),
+            Some(rows) => self.rows.extend_from_slice(rows),
+        }
+        let n = self.rows.len();
+        let mut tree = Tree::default();
+        let mut left_bins = Vec::new();
+        let mut leaves = vec![self.root(layout, rows.is_none(), pairs)?];
+        while leaves.len() < self.max_leaves {
+            let Some(at) = best_leaf(&leaves) else { break };
+            let split = leaves[at].split.take().expect("the best leaf has a split");
+            let node = self.push_node(&mut tree, &leaves, at, &split);
+            left_bins.push(split.left_bins);
+            let middle = self.part_rows(leaves[at].start, leaves[at].end, &split);
+            let parent = &mut leaves[at];
+            let (end, total) = (parent.end, parent.sums);
+            let histogram = std::mem::take(&mut parent.histogram);
+            (parent.end, parent.sums, parent.parent) = (middle, split.left, Some((node, true)));
+            let right = Leaf {
+                start: middle,
+                end,
+                sums: [total[0] - split.left[0], total[1] - split.left[1]],
+                histogram: Vec::new(),
+                split: None,
+                parent: Some((node, false)),
+            };
+            leaves.push(right);
+            if leaves.len() < self.max_leaves {
+                let last = leaves.len() - 1;
+                let (before, after) = leaves.split_at_mut(last);
+                self.find_splits(layout, pairs, histogram, &mut before[at], &mut after[0])?;
+            } else {
+                self.spare_histograms.push(histogram);
+            }
+        }
+        debug_assert_eq!(leaves.iter().map(|leaf| leaf.end - leaf.start).sum::<usize>(), n);
+        let values: Vec<f32> = leaves.iter().map(|leaf| self.value(leaf, learning_rate)).collect();
+        tree.set_values(values.clone());
+        let spans = leaves.iter().zip(&values).map(|(leaf, &value)| (leaf.start, leaf.end, value));
+        let spans = spans.collect();
+        self.spare_histograms.extend(leaves.into_iter().map(|leaf| leaf.histogram));
+        self.spare_histograms.retain(|histogram| !histogram.is_empty());
+        Ok(Grown { tree, left_bins, leaves: spans })
+    }
+
+    /// Moves the scores of all training rows along, those the tree was not grown on as well.
+    pub(super) fn move_scores(&self, grown: &Grown, scores: &mut [f64]) {
+        for &(start, end, value) in &grown.leaves {
+            let value = f64::from(value);
+            self.rows[start..end].iter().for_each(|&row| scores[row as usize] += value);
+        }
+        if self.rows.len() == scores.len() {
+            return;
+        }
+        let mut is_sampled = vec![false; scores.len()];
+        self.rows.iter().for_each(|&row| is_sampled[row as usize] = true);
+        for (row, score) in scores.iter_mut().enumerate().filter(|(row, _)| !is_sampled[*row]) {
+            let leaf = grown.tree.leaf_of(self.binned, &grown.left_bins, row);
+            *score += f64::from(grown.leaves[leaf].2);
+        }
+    }
+
+    fn root(&mut self, layout: &Layout, is_whole: bool, pairs: &[Pair]) -> Result<Leaf, FitError> {
+        let n = self.rows.len();
+        let count_bits = self.rules.units.count_bits;
+        let mut histogram = self.spare(layout);
+        let leaf = if is_whole {
+            LeafRows { rows: None, pairs }
+        } else {
+            gather(&mut self.pairs, &self.rows, pairs);
+            LeafRows { rows: Some(&self.rows), pairs: &self.pairs }
+        };
+        build(self.binned, layout, leaf, count_bits, &mut histogram, self.ctx)?;
+        let mut sums = [0i64; 2];
+        for pair in leaf.pairs {
+            sums[0] += i64::from(pair.gradient);
+            sums[1] += (i64::from(pair.hessian) << count_bits) + 1;
+        }
+        let split = self.best_split(layout, &histogram, sums);
+        Ok(Leaf { start: 0, end: n, sums, histogram, split, parent: None })
+    }
+
+    /// Sums the smaller child's rows by bin, takes the larger one's sums from their parent's, and looks for the best
+    /// split of both.
+    fn find_splits(
+        &mut self,
+        layout: &Layout,
+        pairs: &[Pair],
+        mut parent: Vec<Sums>,
+        left: &mut Leaf,
+        right: &mut Leaf,
+    ) -> Result<(), FitError> {
+        if !self.rules.may_split(left.sums) && !self.rules.may_split(right.sums) {
+            self.spare_histograms.push(parent);
+            return Ok(());
+        }
+        let is_left_smaller = left.end - left.start < right.end - right.start;
+        let (small, large) = if is_left_smaller { (left, right) } else { (right, left) };
+        let rows = &self.rows[small.start..small.end];
+        gather(&mut self.pairs, rows, pairs);
+        let mut histogram = self.spare_histograms.pop().unwrap_or_default();
+        histogram.resize(layout.n_bins(), [0; 2]);
+        let leaf = LeafRows { rows: Some(rows), pairs: &self.pairs };
+        let count_bits = self.rules.units.count_bits;
+        build(self.binned, layout, leaf, count_bits, &mut histogram, self.ctx)?;
+        subtract(&mut parent, &histogram);
+        small.split = self.best_split(layout, &histogram, small.sums);
+        large.split = self.best_split(layout, &parent, large.sums);
+        (small.histogram, large.histogram) = (histogram, parent);
+        Ok(())
+    }
+
+    fn best_split(&self, layout: &Layout, histogram: &[Sums], sums: Sums) -> Option<Split> {
+        if !self.rules.may_split(sums) {
+            return None;
+        }
+        self.rules.best_split(self.binned, layout, histogram, sums)
+    }
+
+    fn spare(&mut self, layout: &Layout) -> Vec<Sums> {
+        let mut histogram = self.spare_histograms.pop().unwrap_or_default();
+        histogram.resize(layout.n_bins(), [0; 2]);
+        histogram
+    }
+
+    fn push_node(&self, tree: &mut Tree, leaves: &[Leaf], at: usize, split: &Split) -> i32 {
+        let column = &self.binned.columns[split.column];
+        let test = match (&column.meaning, split.last_left) {
+            (Meaning::Numbers(edges), Some(last)) => Test::AtMost {
+                // All numbers may go left, and the missing cells right.
+                threshold: edges.upper(last),
+                missing_left: has(&split.left_bins, column.n_values as u8),
+            },
+            _ => Test::Among(tree.push_set(split.left_bins)),
+        };
+        // The left child keeps its leaf's number, the right one gets the next.
+        let (left, right) = (!(at as i32), !(leaves.len() as i32));
+        let node = tree.push_node(Node { column: split.column as u32, test, left, right });
+        if let Some((parent, is_left)) = leaves[at].parent {
+            let parent = tree.node_mut(parent);
+            *(if is_left { &mut parent.left } else { &mut parent.right }) = node;
+        }
+        node
+    }
+
+    /// Puts the rows that go left before those that go right, both in order; gives where the latter begin.
+    fn part_rows(&mut self, start: usize, end: usize, split: &Split) -> usize {
+        let goes_left: [bool; 256] = std::array::from_fn(|bin| has(&split.left_bins, bin as u8));
+        let binned = self.binned;
+        let column = binned.column(split.column);
+        self.spare_rows.resize(self.spare_rows.len().max(end - start), 0);
+        let (mut n_left, mut n_right) = (0, 0);
+        for at in start..end {
+            let row = self.rows[at];
+            let is_left = goes_left[column[row as usize] as usize];
+            // Both are written and one is kept: cheaper than guessing which.
+            self.rows[start + n_left] = row;
+            self.spare_rows[n_right] = row;
+            n_left += usize::from(is_left);
+            n_right += usize::from(!is_left);
+        }
+        self.rows[start + n_left..end].copy_from_slice(&self.spare_rows[..n_right]);
+        start + n_left
+    }
+
+    /// A Newton step, shortened by the learning rate.
+    fn value(&self, leaf: &Leaf, learning_rate: f64) -> f32 {
+        let units = self.rules.units;
+        let hessian = units.hessian(leaf.sums) + self.rules.l2;
+        if hessian < LEAST_HESSIAN {
+            return 0.0;
+        }
+        (-learning_rate * units.gradient(leaf.sums) / hessian) as f32
+    }
+}
+
+/// The leaf whose split gains most; the earlier one wins a draw.
+fn best_leaf(leaves: &[Leaf]) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (at, leaf) in leaves.iter().enumerate() {
+        if let Some(split) = &leaf.split
+            && best.is_none_or(|(_, gain)| split.gain > gain)
+        {
+            best = Some((at, split.gain));
+        }
+    }
+    best.map(|(at, _)| at)
+}
+
+fn gather(to: &mut Vec<Pair>, rows: &[u32], pairs: &[Pair]) {
+    to.clear();
+    to.extend(rows.iter().map(|&row| pairs[row as usize]));
+}

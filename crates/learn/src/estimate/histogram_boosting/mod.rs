@@ -1,0 +1,324 @@
+//! Gradient boosting on histograms: regression trees on the log loss, whose splits are looked for among at most 256
+//! bins a column. Missing cells and categories are taken as they are.
+//!
+//! Trees grow leaf by leaf, as LightGBM's and those of scikit-learn's `HistGradientBoostingClassifier` do. One fit
+//! answers for all its numbers of rounds (docs/decisions/0025-histogram-boosting.md).
+
+mod bins;
+mod edges;
+mod grow;
+mod histogram;
+mod levels;
+mod model;
+mod objective;
+mod split;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use cpu_time::ThreadTime;
+use pitchpipe_table::Labels;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use bins::BinCache;
+pub use model::FittedHistogramBoosting;
+
+use crate::component::above_zero;
+use crate::scikit_learn::PythonScript;
+use crate::{
+    Character, Estimator, FamilyCost, Features, FitContext, FitError, Member, ModelSize, Stream,
+};
+use bins::Binned;
+use grow::Grower;
+use histogram::Layout;
+use levels::Levels;
+use model::{Scores, levels_of};
+use objective::Objective;
+use split::Rules;
+use tree::Tree;
+
+/// The most leaves of a tree: one histogram is held for each.
+const MOST_LEAVES: usize = 4096;
+
+/// Hyperparameters: one point of this estimator's grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistogramBoosting {
+    /// How much of each tree's answer is taken.
+    pub learning_rate: f64,
+    /// How many leaves a tree has at most.
+    pub max_leaf_nodes: usize,
+    /// How many rows a leaf has at least.
+    pub min_samples_leaf: usize,
+    /// How strongly the values of leaves are pulled towards zero.
+    pub l2_regularization: f64,
+    /// The share of columns that a tree may use, drawn for each tree.
+    pub column_share: f64,
+    /// The share of rows that a tree is grown on, drawn for each round.
+    pub row_share: f64,
+    /// How many rounds there are.
+    pub max_iter: usize,
+}
+
+settings!(HistogramBoosting {
+    learning_rate,
+    max_leaf_nodes,
+    min_samples_leaf,
+    l2_regularization,
+    column_share,
+    row_share,
+    max_iter,
+});
+
+impl Default for HistogramBoosting {
+    fn default() -> Self {
+        Self {
+            learning_rate: 0.1,
+            max_leaf_nodes: 31,
+            min_samples_leaf: 20,
+            l2_regularization: 0.0,
+            column_share: 1.0,
+            row_share: 1.0,
+            max_iter: 100,
+        }
+    }
+}
+
+impl HistogramBoosting {
+    const COMPONENT: &'static str = "histogram_boosting";
+
+    /// The bytes that a fit allocates besides the bins.
+    fn bytes(&self, binned: &Binned, n_outputs: usize) -> u64 {
+        let n_bins: usize = binned.columns.iter().map(bins::BinnedColumn::n_bins).sum();
+        let leaves = self.max_leaf_nodes.min(binned.n_rows);
+        (16 * n_bins * leaves + binned.n_rows * (16 * n_outputs + 24)) as u64
+    }
+
+    fn within_one(setting: &'static str, value: f64) -> Result<(), FitError> {
+        if value > 0.0 && value <= 1.0 {
+            return Ok(());
+        }
+        let (component, wanted) = (Self::NAME, "above zero and at most one");
+        Err(FitError::Setting { component, setting, value, wanted })
+    }
+}
+
+impl Estimator for HistogramBoosting {
+    type Fitted = FittedHistogramBoosting;
+
+    const NAME: &'static str = Self::COMPONENT;
+
+    const CHARACTER: Character = Character {
+        refuses_one_class: true,
+        reads_rows: false,
+        takes_gaps: true,
+        models: ModelSize::Modest,
+        family: FamilyCost::Nested(1.1),
+    };
+
+    fn check(&self) -> Result<(), FitError> {
+        let refuse = |setting, value: f64, wanted| {
+            Err(FitError::Setting { component: Self::NAME, setting, value, wanted })
+        };
+        above_zero::<Self>("learning_rate", self.learning_rate)?;
+        above_zero::<Self>("min_samples_leaf", self.min_samples_leaf as f64)?;
+        above_zero::<Self>("max_iter", self.max_iter as f64)?;
+        Self::within_one("column_share", self.column_share)?;
+        Self::within_one("row_share", self.row_share)?;
+        if !(2..=MOST_LEAVES).contains(&self.max_leaf_nodes) {
+            let wanted = "between 2 and 4096";
+            return refuse("max_leaf_nodes", self.max_leaf_nodes as f64, wanted);
+        }
+        if !(self.l2_regularization.is_finite() && self.l2_regularization >= 0.0) {
+            return refuse("l2_regularization", self.l2_regularization, "zero or above");
+        }
+        Ok(())
+    }
+
+    fn rough_cost(&self, _: usize) -> f64 {
+        let leaves = (self.max_leaf_nodes as f64).log2();
+        0.3 * leaves * self.max_iter as f64 * (0.2 + 0.8 * self.column_share)
+    }
+
+    fn scikit_learn(&self, script: &mut PythonScript) -> String {
+        let class = script.import("sklearn.ensemble", "HistGradientBoostingClassifier");
+        let Self { learning_rate, max_leaf_nodes, min_samples_leaf, l2_regularization, .. } = self;
+        let (max_iter, seed) = (self.max_iter, script.seed());
+        let categories =
+            if script.keeps_categories { ", categorical_features=CATEGORICAL or None" } else { "" };
+        // Shares of columns and rows have no counterpart in all releases that scripts run on.
+        format!(
+            "{class}(learning_rate={learning_rate:?}, max_leaf_nodes={max_leaf_nodes}, \
+             min_samples_leaf={min_samples_leaf}, l2_regularization={l2_regularization:?}, \
+             max_iter={max_iter}, early_stopping=False{categories}, random_state={seed})"
+        )
+    }
+
+    fn fit(
+        &self,
+        x: &Features,
+        y: &Labels,
+        ctx: &FitContext,
+    ) -> Result<FittedHistogramBoosting, FitError> {
+        let mut boosting = Boosting::new(self, x, y, ctx)?;
+        boosting.advance(self.max_iter)?;
+        Ok(boosting.model(y))
+    }
+
+    /// Rounds do not depend on how many follow, so that a fit contains those with fewer.
+    fn is_family_of(&self, other: &Self) -> bool {
+        *self == Self { max_iter: self.max_iter, ..other.clone() }
+    }
+
+    fn evaluate_family(
+        members: &[Self],
+        x: &Features,
+        y: &Labels,
+        test: &Features,
+        keep_models: bool,
+        ctx: &FitContext,
+    ) -> Vec<Result<Member<FittedHistogramBoosting>, FitError>> {
+        let mut order: Vec<usize> = (0..members.len()).collect();
+        order.sort_by_key(|&i| members[i].max_iter);
+        let mut results = vec![Err(FitError::OutOfTime); members.len()];
+        // Fewer rounds are done with before the others go on: a deadline takes only what it must.
+        if let Err(err) =
+            evaluate_rounds(members, &order, x, y, test, keep_models, ctx, |i, member| {
+                results[i] = Ok(member);
+            })
+        {
+            results.iter_mut().filter(|r| r.is_err()).for_each(|r| *r = Err(err.clone()));
+        }
+        results
+    }
+}
+
+/// Boosts round by round and hands out each member when its rounds are done.
+#[expect(clippy::too_many_arguments, reason = "evaluate_family's own and two more")]
+fn evaluate_rounds(
+    members: &[HistogramBoosting],
+    order: &[usize],
+    x: &Features,
+    y: &Labels,
+    test: &Features,
+    keep_models: bool,
+    ctx: &FitContext,
+    mut done: impl FnMut(usize, Member<FittedHistogramBoosting>),
+) -> Result<(), FitError> {
+    let Some(&first) = order.first() else { return Ok(()) };
+    let whole = ThreadTime::now();
+    // Bins that are there already cost nothing now, but would have if this had run alone.
+    let had_bins = x.bins.is_filled();
+    let mut boosting = Boosting::new(&members[first], x, y, ctx)?;
+    let shared_secs = if had_bins { boosting.binned.secs } else { 0.0 };
+    let levels = boosting.levels.clone();
+    let mut scores = Scores::new(test, &levels, boosting.objective.start());
+    let (mut n_added, mut spent_secs) = (0, 0.0);
+    for &i in order {
+        boosting.advance(members[i].max_iter)?;
+        scores.add(&boosting.trees[n_added..], ctx)?;
+        n_added = boosting.trees.len();
+        let prediction = scores.prediction();
+        let model = keep_models.then(|| boosting.model(y));
+        let secs = whole.elapsed().as_secs_f64();
+        let (alone_secs, marginal_secs) = (secs + shared_secs, secs - spent_secs);
+        spent_secs = secs;
+        done(i, Member { prediction, model, alone_secs, marginal_secs });
+    }
+    Ok(())
+}
+
+/// A fit under way.
+struct Boosting<'a> {
+    settings: &'a HistogramBoosting,
+    binned: &'a Binned,
+    objective: Objective<'a>,
+    grower: Grower<'a>,
+    levels: Vec<Option<Levels>>,
+    stream: Stream,
+    n_rounds: usize,
+    trees: Vec<Tree>,
+}
+
+impl<'a> Boosting<'a> {
+    fn new(
+        settings: &'a HistogramBoosting,
+        x: &'a Features,
+        y: &'a Labels,
+        ctx: &'a FitContext,
+    ) -> Result<Self, FitError> {
+        let binned = x.binned(HistogramBoosting::NAME, ctx)?;
+        let objective = Objective::new(y);
+        let bytes = settings.bytes(binned, objective.start().len());
+        ctx.check_memory(HistogramBoosting::NAME, bytes)?;
+        let rules = Rules {
+            l2: settings.l2_regularization,
+            min_rows: settings.min_samples_leaf as u64,
+            units: objective.units,
+        };
+        Ok(Self {
+            settings,
+            binned,
+            objective,
+            grower: Grower::new(binned, rules, settings.max_leaf_nodes, ctx),
+            levels: levels_of(binned),
+            stream: ctx.stream().named(HistogramBoosting::NAME),
+            n_rounds: 0,
+            trees: Vec::new(),
+        })
+    }
+
+    /// Boosts until there have been so many rounds.
+    fn advance(&mut self, n_rounds: usize) -> Result<(), FitError> {
+        let n_outputs = self.objective.start().len();
+        while self.n_rounds < n_rounds {
+            let stream = self.stream.child(self.n_rounds as u64);
+            let rows = self.sampled_rows(stream);
+            self.objective.update();
+            // A round joins as a whole or not at all.
+            let mut round = Vec::with_capacity(n_outputs);
+            for output in 0..n_outputs {
+                let layout = self.sampled_columns(stream.child(output as u64));
+                let pairs = self.objective.pairs(output);
+                let rate = self.settings.learning_rate;
+                let grown = self.grower.grow(&layout, rows.as_deref(), pairs, rate)?;
+                self.grower.move_scores(&grown, self.objective.scores_mut(output));
+                round.push(grown.tree);
+            }
+            self.trees.append(&mut round);
+            self.n_rounds += 1;
+        }
+        Ok(())
+    }
+
+    /// The rows that a round's trees are grown on; `None` for all.
+    fn sampled_rows(&self, stream: Stream) -> Option<Vec<u32>> {
+        let (share, n) = (self.settings.row_share, self.binned.n_rows as u32);
+        if share >= 1.0 {
+            return None;
+        }
+        let mut rng = stream.named("rows").rng();
+        Some((0..n).filter(|_| rng.random::<f64>() < share).collect())
+    }
+
+    /// The columns that a tree may use.
+    fn sampled_columns(&self, stream: Stream) -> Layout {
+        let (share, n) = (self.settings.column_share, self.binned.columns.len());
+        if share >= 1.0 {
+            return Layout::of(self.binned, 0..n);
+        }
+        // Those whose random keys are smallest.
+        let stream = stream.named("columns");
+        let n_kept = ((share * n as f64).round() as usize).clamp(1, n);
+        let mut keyed: Vec<(u64, usize)> =
+            (0..n).map(|j| (stream.child(j as u64).key(), j)).collect();
+        keyed.sort_unstable();
+        let mut kept: Vec<usize> = keyed[..n_kept].iter().map(|&(_, j)| j).collect();
+        kept.sort_unstable();
+        Layout::of(self.binned, kept.into_iter())
+    }
+
+    fn model(&self, y: &Labels) -> FittedHistogramBoosting {
+        FittedHistogramBoosting::new(y, self.objective.start(), &self.levels, &self.trees)
+    }
+}

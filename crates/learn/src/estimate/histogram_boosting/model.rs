@@ -1,0 +1,133 @@
+//! What a fit gives: trees, and how rows are laid out for them.
+
+use pitchpipe_table::Labels;
+use serde::{Deserialize, Serialize};
+
+use super::super::gradient_boosting::{logistic, softmax};
+use super::HistogramBoosting;
+use super::bins::{Binned, Meaning};
+use super::levels::Levels;
+use super::tree::Tree;
+use crate::{Classifier, Features, FitContext, FitError, Prediction, Probabilities};
+
+/// Rows that all trees are asked about before the next ones: they and a tree fit a fast cache.
+const ROWS_AT_ONCE: usize = 256;
+
+/// Only [`HistogramBoosting::fit`](crate::Estimator::fit) makes one, so it can always predict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedHistogramBoosting {
+    n_classes: usize,
+    /// The score of each output before the first round: one output for two classes, K for K.
+    start: Vec<f64>,
+    /// The levels of each column that holds categories.
+    levels: Vec<Option<Levels>>,
+    /// Round after round, each with one tree an output.
+    trees: Vec<Tree>,
+}
+
+/// The levels of each column that holds categories.
+pub(super) fn levels_of(binned: &Binned) -> Vec<Option<Levels>> {
+    let levels = |meaning: &Meaning| match meaning {
+        Meaning::Numbers(_) => None,
+        Meaning::Categories(levels) => Some(levels.clone()),
+    };
+    binned.columns.iter().map(|column| levels(&column.meaning)).collect()
+}
+
+/// Scores of rows to be predicted, row-major, tree by tree.
+pub(super) struct Scores<'a> {
+    x: &'a Features,
+    levels: &'a [Option<Levels>],
+    n_outputs: usize,
+    scores: Vec<f64>,
+}
+
+impl<'a> Scores<'a> {
+    pub(super) fn new(x: &'a Features, levels: &'a [Option<Levels>], start: &[f64]) -> Self {
+        Self { x, levels, n_outputs: start.len(), scores: start.repeat(x.n_rows()) }
+    }
+
+    /// Adds what trees say; the first is of the first output.
+    pub(super) fn add(&mut self, trees: &[Tree], ctx: &FitContext) -> Result<(), FitError> {
+        let (n_cols, n_outputs) = (self.x.n_cols(), self.n_outputs);
+        let mut rows = vec![0.0; ROWS_AT_ONCE.min(self.x.n_rows()) * n_cols];
+        let blocks = self.scores.chunks_mut(ROWS_AT_ONCE * n_outputs);
+        for (block, scores) in blocks.enumerate() {
+            ctx.check_deadline()?;
+            let first = block * ROWS_AT_ONCE;
+            let rows = &mut rows[..scores.len() / n_outputs * n_cols];
+            lay_out(self.x, self.levels, first, rows);
+            for (at, tree) in trees.iter().enumerate() {
+                let output = at % n_outputs;
+                if output == 0 && at.is_multiple_of(64) {
+                    ctx.check_deadline()?;
+                }
+                tree.add_to(rows, n_cols, scores.iter_mut().skip(output).step_by(n_outputs));
+            }
+        }
+        Ok(())
+    }
+
+    /// The probabilities at the present scores.
+    pub(super) fn prediction(&self) -> Prediction {
+        if self.n_outputs == 1 {
+            let values = self.scores.iter().map(|&s| logistic(s)).flat_map(|p| [1.0 - p, p]);
+            return Prediction::most_probable(Probabilities::from_rows(2, values.collect()));
+        }
+        let mut values = self.scores.clone();
+        values.chunks_exact_mut(self.n_outputs).for_each(softmax);
+        Prediction::most_probable(Probabilities::from_rows(self.n_outputs, values))
+    }
+}
+
+/// Rows of a matrix one after the other, categories by their bin.
+fn lay_out(x: &Features, levels: &[Option<Levels>], first: usize, rows: &mut [f64]) {
+    let n_cols = x.n_cols();
+    let n_rows = rows.len() / n_cols;
+    for (j, levels) in levels.iter().enumerate() {
+        let column = &x.column(j)[first..first + n_rows];
+        let cells = rows.iter_mut().skip(j).step_by(n_cols).zip(column);
+        match levels {
+            None => cells.for_each(|(cell, &value)| *cell = value),
+            Some(levels) => cells.for_each(|(cell, &code)| *cell = f64::from(levels.bin(code))),
+        }
+    }
+}
+
+impl FittedHistogramBoosting {
+    pub(super) fn new(
+        y: &Labels,
+        start: &[f64],
+        levels: &[Option<Levels>],
+        trees: &[Tree],
+    ) -> Self {
+        let (start, levels) = (start.to_vec(), levels.to_vec());
+        Self { n_classes: y.n_classes(), start, levels, trees: trees.to_vec() }
+    }
+}
+
+impl Classifier for FittedHistogramBoosting {
+    fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    fn is_sound(&self, n_cols: usize) -> bool {
+        let n_outputs = if self.n_classes == 2 { 1 } else { self.n_classes };
+        let is_category = |j: usize| self.levels[j].is_some();
+        self.start.len() == n_outputs
+            && self.start.iter().all(|s| s.is_finite())
+            && self.levels.len() == n_cols
+            && self.trees.len().is_multiple_of(n_outputs)
+            && self.trees.iter().all(|tree| tree.is_sound(n_cols, is_category))
+    }
+
+    fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
+        if x.n_cols() != self.levels.len() {
+            return Err(FitError::OtherColumns { expected: self.levels.len(), got: x.n_cols() });
+        }
+        ctx.check_memory(HistogramBoosting::COMPONENT, (8 * x.n_rows() * self.start.len()) as u64)?;
+        let mut scores = Scores::new(x, &self.levels, &self.start);
+        scores.add(&self.trees, ctx)?;
+        Ok(scores.prediction())
+    }
+}
