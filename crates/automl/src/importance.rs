@@ -3,15 +3,15 @@
 //! A column's cells change places among the rows, which leaves their distribution as it was and breaks their
 //! tie with the target; by how much the error grows is what the column was worth to this model.
 
-use pitchpipe_learn::Stream;
-use pitchpipe_table::{Column, Dataset, Kind, Schema, stratified_subsample};
+use pitchpipe_learn::{FitContext, Stream};
+use pitchpipe_table::{Column, Dataset, Schema, stratified_subsample};
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use crate::{Model, PredictError, Predictions};
 
 /// More rows cost more time and hardly change the answer.
-const MAX_ROWS: usize = 5_000;
+pub(crate) const MAX_ROWS: usize = 5_000;
 
 /// Each column is shuffled so often.
 const N_SHUFFLES: u64 = 5;
@@ -31,6 +31,15 @@ pub struct Importance {
 ///
 /// The parts of a date change places together. Of a large table a stratified sample is taken.
 pub fn importances(model: &Model, dataset: &Dataset) -> Result<Vec<Importance>, PredictError> {
+    importances_within(model, dataset, &FitContext::unhurried())
+}
+
+/// The same while a deadline is watched.
+pub(crate) fn importances_within(
+    model: &Model,
+    dataset: &Dataset,
+    ctx: &FitContext,
+) -> Result<Vec<Importance>, PredictError> {
     let sample;
     let dataset = if dataset.n_rows() > MAX_ROWS {
         let rows = stratified_subsample(dataset.labels(), MAX_ROWS, 0);
@@ -39,14 +48,15 @@ pub fn importances(model: &Model, dataset: &Dataset) -> Result<Vec<Importance>, 
     } else {
         dataset
     };
-    let base = error(model, dataset, &model.predict(dataset.frame())?);
+    let base = error(model, dataset, &model.predict_within(dataset.frame(), ctx)?);
     groups(model.schema(), dataset.columns().len())
         .into_par_iter()
         .map(|(column, features)| {
             let increases = (0..N_SHUFFLES)
                 .map(|shuffle| {
                     let shuffled = shuffled(dataset, &features, shuffle);
-                    Ok(error(model, &shuffled, &model.predict(shuffled.frame())?) - base)
+                    Ok(error(model, &shuffled, &model.predict_within(shuffled.frame(), ctx)?)
+                        - base)
                 })
                 .collect::<Result<Vec<f64>, PredictError>>()?;
             let n = increases.len() as f64;
@@ -65,16 +75,13 @@ fn error(model: &Model, dataset: &Dataset, predictions: &Predictions) -> f64 {
 }
 
 /// The columns of the table, each with its features.
-fn groups(schema: Option<&Schema>, n_features: usize) -> Vec<(String, Vec<usize>)> {
+pub(crate) fn groups(schema: Option<&Schema>, n_features: usize) -> Vec<(String, Vec<usize>)> {
     let Some(schema) = schema else {
         return (0..n_features).map(|j| (format!("column {}", j + 1), vec![j])).collect();
     };
     let mut next = 0;
     let group = |input: &pitchpipe_table::Input| {
-        let n = match &input.kind {
-            Kind::Date(parts) => parts.len(),
-            Kind::Numeric | Kind::Categorical(_) => 1,
-        };
+        let n = input.kind.n_features();
         next += n;
         (input.name.clone(), (next - n..next).collect())
     };

@@ -23,11 +23,20 @@ pub mod offline;
 pub mod online;
 pub mod surrogate;
 
+mod compare;
+mod explain;
+mod history;
 mod importance;
 mod model;
 mod scores;
 
+pub use compare::{Answers, PairedDifference, paired_differences};
 pub use ensemble::Combination;
+pub use explain::{ColumnDependence, ColumnValue, Explanation, explain};
+pub use history::{
+    CalibrationBin, ClassCount, ClassCurves, ColumnProfile, Curves, DataProfile, EnsemblePoint,
+    History, Landscape, LeftOutColumn, LevelBegun, Origin, Trial, TrialOutcome,
+};
 pub use importance::{Importance, importances};
 pub use model::{
     BaseLearner, ClassScores, Evaluation, FORMAT, LabelledRows, Model, ModelFileError,

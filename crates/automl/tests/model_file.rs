@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pitchpipe_automl::{AutoMl, Model, ModelFileError};
+use pitchpipe_automl::{AutoMl, Model, ModelFileError, Report};
 use pitchpipe_table::{Column, Dataset, Labels};
 
 fn dataset() -> Dataset {
@@ -213,6 +213,9 @@ fn what_a_file_lacks_or_has_in_another_version_is_named() {
         let name = &sections[at].name;
         let mut fewer = sections.clone();
         fewer.remove(at);
+        if name == "history" {
+            continue;
+        }
         let err = Model::from_bytes(&file(2, &fewer)).expect_err("too few").to_string();
         assert_eq!(err, format!("is not a valid model: it has no section {name:?}"));
         let mut later = sections.clone();
@@ -221,6 +224,27 @@ fn what_a_file_lacks_or_has_in_another_version_is_named() {
         let expected =
             format!("has version 2 of the section {name:?}; this pitchpipe reads version 1");
         assert_eq!(err, expected);
+    }
+}
+
+#[test]
+fn a_model_does_without_a_history_or_with_one_of_a_later_version() {
+    let model = model(12);
+    let history = model.history().expect("a search keeps it");
+    let Report { n_evaluated, n_failed, n_out_of_time, .. } = *model.report();
+    assert_eq!(history.trials.len(), n_evaluated + n_failed + n_out_of_time);
+    let bytes = model.to_bytes().expect("bytes");
+    assert_eq!(Model::from_bytes(&bytes).expect("a model").history(), Some(history));
+    let all = sections(&bytes);
+    let at = all.iter().position(|s| s.name == "history").expect("a history");
+    let mut fewer = all.clone();
+    fewer.remove(at);
+    let mut later = all.clone();
+    later[at].version = 2;
+    later[at].plain = b"something else".to_vec();
+    for sections in [fewer, later] {
+        let read = Model::from_bytes(&file(2, &sections)).expect("a model");
+        assert_eq!((read.history(), read.report()), (None, model.report()));
     }
 }
 

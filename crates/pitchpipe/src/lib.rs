@@ -39,7 +39,7 @@
 //! ```
 //! use pitchpipe::prelude::*;
 //!
-//! # let csv: String = (0..40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
+//! # let csv: String = (0..40).map(|i| 6 * i % 40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
 //! # let source = Source::Bytes { name: "t.csv".into(), bytes: format!("size,kind\n{csv}").into_bytes() };
 //! # let dataset = pitchpipe::dataset(&source, "kind")?;
 //! # let folder = std::env::temp_dir().join(format!("pitchpipe-doc-{}", std::process::id()));
@@ -74,7 +74,7 @@
 //! ```
 //! use pitchpipe::prelude::*;
 //!
-//! # let csv: String = (0..40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
+//! # let csv: String = (0..40).map(|i| 6 * i % 40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
 //! # let source = Source::Bytes { name: "t.csv".into(), bytes: format!("size,kind\n{csv}").into_bytes() };
 //! # let dataset = pitchpipe::dataset(&source, "kind")?;
 //! let model = AutoMl::new().max_evaluations(10).fit(&dataset)?;
@@ -99,7 +99,7 @@
 //!
 //! use pitchpipe::prelude::*;
 //!
-//! # let csv: String = (0..40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
+//! # let csv: String = (0..40).map(|i| 6 * i % 40).map(|i| format!("{},{}\n", i, if i < 20 { "low" } else { "high" })).collect();
 //! # let source = Source::Bytes { name: "t.csv".into(), bytes: format!("size,kind\n{csv}").into_bytes() };
 //! # let dataset = pitchpipe::dataset(&source, "kind")?;
 //! let model = AutoMl::new().fit_with(&dataset, |event| {

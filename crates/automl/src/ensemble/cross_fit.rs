@@ -10,13 +10,24 @@ use std::cmp::Ordering;
 use pitchpipe_table::{Decision, Fold, Labels, Metric, balanced_error_rate, stratified_subsample};
 
 use super::tried::{Trial, Tried};
-use super::{Combination, GreedySettings, Judge, majority, select, vote, vote_shares};
+use super::{Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares};
 
 /// Into how many parts rows are dealt.
 pub(crate) const PARTS: usize = 5;
 
 /// A choice is made by no more probabilities than this of each candidate, so that it stays cheap.
 pub(crate) const CHOOSING_CELLS: usize = 12_000;
+
+/// Candidates are ranked by no more probabilities than this, all together and for each part, as long as there are
+/// [`LEAST_ROWS_TO_RANK`] rows.
+const RANKING_CELLS: usize = 2_000_000;
+
+/// Candidates are ranked by no fewer rows than this, where there are as many.
+const LEAST_ROWS_TO_RANK: usize = 500;
+
+/// Where there is no time to grow an ensemble, it is the mean of so many of the best: as good as a grown one, within
+/// noise (docs/decisions/0060-online.md).
+const MEAN_OF: usize = 10;
 
 /// How ensembles are chosen.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +57,7 @@ pub(crate) struct CrossFitted {
 
 impl Choice<'_> {
     /// For each fold chooses an ensemble by its training rows and predicts its test rows. Where the time of a part is
-    /// over, its ensemble is left as it is by then: `is_over` is asked with the share of the work that is done.
+    /// over, its ensemble is a mean of the best: `is_over` is asked with the share of the work that is done.
     pub(crate) fn cross_fit(
         &self,
         tried: &Tried,
@@ -99,7 +110,8 @@ impl Choice<'_> {
                 let candidates: Vec<Vec<f32>> =
                     library.iter().map(|t| t.probabilities(&rows, n_classes)).collect();
                 let candidates: Vec<&[f32]> = candidates.iter().map(Vec::as_slice).collect();
-                select(&judge, &candidates, &self.settings, is_over)
+                let grown = select(&judge, &candidates, &self.settings, is_over);
+                if is_over() { mean_of_the_best(library.len()) } else { grown }
             }
         };
         // They come heaviest first, and a model that is too large loses the lightest.
@@ -110,6 +122,11 @@ impl Choice<'_> {
 
     /// The candidates that an ensemble is chosen among, by these rows, best first.
     fn library<'t>(&self, trials: &[&'t Trial], truth: &Labels, rows: &[usize]) -> Vec<&'t Trial> {
+        let most =
+            (RANKING_CELLS / (trials.len() * truth.n_classes()).max(1)).max(LEAST_ROWS_TO_RANK);
+        let positions = stratified_subsample(truth, most, self.settings.seed);
+        let truth = &truth.select(&positions);
+        let rows: &[usize] = &positions.iter().map(|&i| rows[i]).collect::<Vec<_>>();
         let judge = Judge::new(truth, self.priors, self.metric).with_smooth_share(0.0);
         let positions: Vec<u32> = (0..rows.len() as u32).collect();
         let error = |trial: &Trial| match self.combination {
@@ -166,6 +183,12 @@ impl Choice<'_> {
         let each = rows.iter().zip(sums.chunks_exact(n_classes)).zip(labels.codes());
         each.map(|((&row, p), &label)| (row, p.to_vec(), label)).collect()
     }
+}
+
+/// Equal weights for the first of so many candidates.
+fn mean_of_the_best(n_candidates: usize) -> Selection {
+    let n = n_candidates.min(MEAN_OF);
+    Selection { weights: (0..n).map(|i| (i, 1.0 / n as f64)).collect(), ..Selection::default() }
 }
 
 impl Trial {

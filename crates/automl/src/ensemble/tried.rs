@@ -8,9 +8,13 @@ use std::collections::BTreeMap;
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_table::{Labels, stratified_subsample};
 
-/// Of each kind of estimator so many of the best are remembered. Those a search would take on four fifths of the rows
-/// are among them: it takes eight of a kind.
-const MOST_OF_A_KIND: usize = 48;
+/// Of each kind of estimator at least so many of the best are remembered. Those a search would take on four fifths of the
+/// rows are nearly always among them: it takes eight of a kind.
+const LEAST_OF_A_KIND: usize = 48;
+
+/// What all that is remembered may take together, as long as kinds have their least. The best on all rows are a choice by all
+/// rows: on noise of 50 rows it flattered to forget the others.
+const MOST_BYTES: usize = 16 << 20;
 
 /// The most probabilities that are remembered of a pipeline; with many classes, of fewer rows.
 const MOST_CELLS: usize = 60_000;
@@ -21,8 +25,12 @@ pub(crate) struct Tried {
     rows: Option<Vec<usize>>,
     truth: Labels,
     by_kind: BTreeMap<EstimatorKind, Vec<Trial>>,
+    /// Pipelines of a kind that are remembered.
+    most_of_a_kind: usize,
     /// The print of the pipeline that others are compared with, once it was tried.
     plain: Option<u64>,
+    /// That pipeline, where it was run for comparison only: no candidate of an ensemble.
+    compared: Option<Trial>,
 }
 
 /// A pipeline that finished.
@@ -54,10 +62,24 @@ pub(crate) struct Trial {
 impl Tried {
     /// Remembers predictions of rows of these classes.
     pub(crate) fn of(truth: &Labels, seed: u64) -> Self {
+        Self::within(MOST_BYTES, truth, seed)
+    }
+
+    /// The same, in so many bytes.
+    fn within(most_bytes: usize, truth: &Labels, seed: u64) -> Self {
         let most = (MOST_CELLS / truth.n_classes().max(1)).max(1);
         let rows = (truth.len() > most).then(|| stratified_subsample(truth, most, seed));
         let truth = rows.as_ref().map_or_else(|| truth.clone(), |rows| truth.select(rows));
-        Self { rows, truth, by_kind: BTreeMap::new(), plain: None }
+        let bytes_each = size_of::<u16>() * truth.len() * (truth.n_classes() + 1);
+        let most_of_a_kind = most_bytes / EstimatorKind::ALL.len() / bytes_each.max(1);
+        Self {
+            rows,
+            truth,
+            by_kind: BTreeMap::new(),
+            most_of_a_kind: most_of_a_kind.max(LEAST_OF_A_KIND),
+            plain: None,
+            compared: None,
+        }
     }
 
     /// The classes of the rows it remembers.
@@ -82,9 +104,26 @@ impl Tried {
             return;
         }
         let at = all.partition_point(|t| (t.error, t.key) < (error, key));
-        if at >= MOST_OF_A_KIND && !is_plain {
+        if at >= self.most_of_a_kind && !is_plain {
             return;
         }
+        let trial = self.trial(new, probabilities, labels);
+        let all = self.by_kind.entry(kind).or_default();
+        all.insert(at, trial);
+        if all.len() > self.most_of_a_kind {
+            let plain = self.plain;
+            let worst = all.iter().rposition(|t| Some(t.print) != plain);
+            all.remove(worst.expect("one at most is the plain one"));
+        }
+    }
+
+    /// Remembers the pipeline that others are compared with as that, and no more.
+    pub(crate) fn compare(&mut self, new: NewTrial, probabilities: &[f32], labels: &[u32]) {
+        self.compared = Some(self.trial(new, probabilities, labels));
+    }
+
+    fn trial(&self, new: NewTrial, probabilities: &[f32], labels: &[u32]) -> Trial {
+        let NewTrial { key, print, kind, error, .. } = new;
         let n_classes = self.truth.n_classes();
         let packed = |row: &[f32]| row.iter().map(|&p| pack(p)).collect::<Vec<u16>>();
         let (probabilities, labels) = match &self.rows {
@@ -96,18 +135,16 @@ impl Tried {
                 rows.iter().map(|&r| labels[r] as u16).collect(),
             ),
         };
-        all.insert(at, Trial { key, kind, error, print, probabilities, labels });
-        if all.len() > MOST_OF_A_KIND {
-            let plain = self.plain;
-            let worst = all.iter().rposition(|t| Some(t.print) != plain);
-            all.remove(worst.expect("one at most is the plain one"));
-        }
+        Trial { key, kind, error, print, probabilities, labels }
     }
 
-    /// The pipeline that others are compared with, where it was tried.
+    /// The pipeline that others are compared with, where it was run.
     pub(crate) fn plain(&self) -> Option<&Trial> {
-        let print = self.plain?;
-        self.by_kind.values().flatten().find(|t| t.print == print)
+        let tried = || {
+            let print = self.plain?;
+            self.by_kind.values().flatten().find(|t| t.print == print)
+        };
+        self.compared.as_ref().or_else(tried)
     }
 
     /// All pipelines, in the order of their keys.
@@ -144,7 +181,7 @@ mod tests {
     fn the_best_of_a_kind_are_remembered_whatever_the_order() {
         let truth = Labels::from_codes([0, 1, 1], 2);
         let of = |keys: &mut dyn Iterator<Item = usize>| {
-            let mut tried = Tried::of(&truth, 0);
+            let mut tried = Tried::within(0, &truth, 0);
             for key in keys {
                 let p = [0.5, 0.5, 0.25, 0.75, 1.0, 0.0];
                 let error = (key % 50) as f64;
@@ -154,7 +191,7 @@ mod tests {
         };
         let (forwards, backwards) = (of(&mut (0..100)), of(&mut (0..100).rev()));
         assert_eq!(forwards, backwards);
-        assert_eq!(forwards.len(), MOST_OF_A_KIND);
+        assert_eq!(forwards.len(), LEAST_OF_A_KIND);
         assert!(!forwards.contains(&48) && !forwards.contains(&98), "the worst");
         assert!(forwards.contains(&99), "the plain one stays");
     }

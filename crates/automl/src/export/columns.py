@@ -57,6 +57,11 @@ def codes(cells, levels):
         except ValueError:
             pass
     unseen = len(levels) - 1.0 if levels[-1] == "(other)" else -1.0
+    # Yes and no are known in any words.
+    truth = {word: False for word in ("false", "no", "off", "f", "n", "0")}
+    truth.update({word: True for word in ("true", "yes", "on", "t", "y", "1")})
+    by_truth = {truth[level.lower()]: code for level, code in by_text.items() if level.lower() in truth}
+    is_truth = len(levels) == 2 and len(by_truth) == 2 and not by_number
 
     def code(cell):
         if pd.isna(cell):
@@ -65,6 +70,8 @@ def codes(cells, levels):
         for spelling in (text, text.lower()):
             if spelling in by_text:
                 return by_text[spelling]
+        if is_truth and text.lower() in truth:
+            return by_truth[truth[text.lower()]]
         try:
             return by_number.get(float(text), unseen)
         except ValueError:
@@ -83,12 +90,15 @@ def features(table):
     """Numbers as they are, categories as codes, dates as their parts; NaN where a cell is missing."""
     columns = []
     for name, kind in COLUMNS.items():
+        cells = by_rule(table[name], *RULES[name]) if name in RULES else table[name]
         if kind == "number":
-            columns.append(numbers(table[name]))
+            columns.append(numbers(cells))
         elif isinstance(kind, list):
-            columns.append(codes(table[name], kind))
+            columns.append(codes(cells, kind))
+        elif isinstance(kind, dict):
+            columns.extend(text_numbers(cells, kind["groups"]))
         else:
-            instants = pd.to_datetime(table[name], utc=True)
+            instants = pd.to_datetime(cells, utc=True)
             columns.extend(date_part(instants, part) for part in kind)
     return np.column_stack([np.asarray(column, dtype=float) for column in columns])
 

@@ -5,15 +5,16 @@ use pitchpipe_learn::reduce::Reducer;
 use pitchpipe_learn::scale::Scaler;
 use pitchpipe_learn::scikit_learn::PythonScript;
 
-pub(super) fn imputer(imputer: Imputer, script: &mut PythonScript) -> String {
-    script.import("sklearn.impute", "SimpleImputer");
+pub(super) fn imputer(imputer: Imputer, script: &mut PythonScript) -> Option<String> {
     let settings = match imputer {
         Imputer::Constant => "strategy=\"constant\", fill_value=0",
         Imputer::Mean => "strategy=\"mean\"",
         Imputer::Median => "strategy=\"median\"",
         Imputer::MostFrequent => "strategy=\"most_frequent\"",
+        Imputer::Keep => return None,
     };
-    format!("SimpleImputer({settings})")
+    script.import("sklearn.impute", "SimpleImputer");
+    Some(format!("SimpleImputer({settings})"))
 }
 
 pub(super) fn scaler(scaler: Scaler, script: &mut PythonScript) -> Option<String> {

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use pitchpipe_learn::Pipeline;
 use pitchpipe_learn::encode::Encoder;
 use pitchpipe_learn::scikit_learn::{PythonHelper, PythonScript};
-use pitchpipe_table::{Decision, Kind, Schema};
+use pitchpipe_table::{CellRule, DateOrder, Decision, Input, Kind, Schema, ShortClock};
 
 use crate::{Combination, Model};
 use components::{imputer, reducer, scaler};
@@ -62,6 +62,7 @@ pub enum ExportError {
     NoColumnNames,
 }
 
+const CELLS: &str = include_str!("cells.py");
 const COLUMNS: &str = include_str!("columns.py");
 const SOFT_DECISIONS: &str = include_str!("soft_decisions.py");
 const SAMME_R: &str = include_str!("samme_r.py");
@@ -98,6 +99,9 @@ impl Script<'_> {
             text += SAMME_R;
         }
         text += &pipelines;
+        if self.reads_by_rules() {
+            text += CELLS;
+        }
         text += COLUMNS;
         text += &self.rule();
         text += MAIN;
@@ -123,7 +127,8 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
 
     fn constants(&self, target: &str, classes: &[String]) -> String {
         let mut text = format!("TARGET = {}\nCLASSES = {}\n\n", literal(target), list(classes));
-        text += "# What each column is: a number, categories in the order of their codes, or a date by its parts.\n";
+        text += "# What each column is: a number, categories in the order of their codes, a date by its parts, or free text\n";
+        text += "# by its groups of words.\n";
         text += "COLUMNS = {\n";
         for input in self.schema.inputs() {
             let kind = match &input.kind {
@@ -133,17 +138,49 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
                     let parts: Vec<String> = parts.iter().map(|p| literal(p.name())).collect();
                     format!("({},)", parts.join(", "))
                 }
+                Kind::FreeText(groups) => {
+                    let groups: Vec<String> = groups.groups().iter().map(u32::to_string).collect();
+                    format!("{{\"groups\": [{}]}}", groups.join(", "))
+                }
             };
             writeln!(text, "    {}: {kind},", literal(&input.name)).expect("a string takes it");
         }
         text += "}\n";
         let positions: Vec<String> =
             self.categorical_positions().iter().map(usize::to_string).collect();
+        text += &self.rules();
         text += &format!("CATEGORICAL = [{}]\n", positions.join(", "));
         let missing: Vec<String> =
             std::iter::once(String::new()).chain(self.missing.iter().cloned()).collect();
         text += &format!("MISSING = {}\n\n\n", list(&missing));
         text
+    }
+
+    /// How cells are read that are neither plain numbers nor ISO dates.
+    fn rules(&self) -> String {
+        let rule = |input: &Input| {
+            let (kind, how) = match input.rule.as_ref()? {
+                CellRule::Number(rule) => ("number", if rule.decimal_comma { "," } else { "." }),
+                CellRule::Duration(ShortClock::HoursMinutes) => ("duration", "hours"),
+                CellRule::Duration(ShortClock::MinutesSeconds) => ("duration", "minutes"),
+                CellRule::Date(DateOrder::DayMonthYear) => ("date", "day first"),
+                CellRule::Date(DateOrder::MonthDayYear | DateOrder::YearMonthDay) => ("date", ""),
+                CellRule::Boolean => return None,
+            };
+            Some(format!("{}: ({}, {})", literal(&input.name), literal(kind), literal(how)))
+        };
+        let rules: Vec<String> = self.schema.inputs().iter().filter_map(rule).collect();
+        format!(
+            "# How cells are read that are neither plain numbers nor ISO dates.\nRULES = {{{}}}\n",
+            rules.join(", ")
+        )
+    }
+
+    /// Whether some cells are read by rules, or as free text.
+    fn reads_by_rules(&self) -> bool {
+        let is_read =
+            |input: &Input| input.rule.is_some() || matches!(input.kind, Kind::FreeText(_));
+        self.schema.inputs().iter().any(is_read)
     }
 
     /// Where the codes of categories stand among the features.
@@ -152,12 +189,9 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
         for input in self.schema.inputs() {
             match &input.kind {
                 Kind::Categorical(_) => positions.push(next),
-                Kind::Numeric | Kind::Date(_) => (),
+                Kind::Numeric | Kind::Date(_) | Kind::FreeText(_) => (),
             }
-            next += match &input.kind {
-                Kind::Date(parts) => parts.len(),
-                Kind::Numeric | Kind::Categorical(_) => 1,
-            };
+            next += input.kind.n_features();
         }
         positions
     }
@@ -176,13 +210,21 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
             let encoder = match steps.encoder {
                 _ if !has_categories => None,
                 Encoder::OneHot => Some("one_hot()".to_owned()),
-                Encoder::None => None,
+                Encoder::None | Encoder::Categories => None,
             };
-            let first = (has_categories && steps.encoder == Encoder::None)
-                .then(|| "FunctionTransformer(unseen_is_missing)".to_owned());
+            let first = match steps.encoder {
+                Encoder::None if has_categories => {
+                    Some("FunctionTransformer(unseen_is_missing)".to_owned())
+                }
+                Encoder::Categories if has_categories => {
+                    Some("FunctionTransformer(rare_share_a_code)".to_owned())
+                }
+                _ => None,
+            };
+            script.keeps_categories = steps.encoder == Encoder::Categories;
             let steps = [
                 first,
-                Some(imputer(steps.imputer, script)),
+                imputer(steps.imputer, script),
                 encoder,
                 scaler(steps.scaler, script),
                 reducer(steps.reducer, n_features, script),
@@ -226,14 +268,21 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
 /// The functions that pipelines with categories refer to.
 fn helpers(learners: &[(f64, Pipeline)], script: &mut PythonScript) -> String {
     let mut text = String::new();
-    if learners.iter().any(|(_, p)| p.preparation.encoder == Encoder::OneHot) {
+    let is_any = |encoder| learners.iter().any(|(_, p)| p.preparation.encoder == encoder);
+    if is_any(Encoder::OneHot) {
         script.import("sklearn.compose", "make_column_transformer");
         script.import("sklearn.preprocessing", "OneHotEncoder");
         text += "def one_hot():\n    \"\"\"A column for each category; all of them zero for one never met.\"\"\"\n    \
                  encoder = OneHotEncoder(handle_unknown=\"ignore\", sparse_output=False)\n    \
                  return make_column_transformer((encoder, CATEGORICAL), remainder=\"passthrough\")\n\n\n";
     }
-    if learners.iter().any(|(_, p)| p.preparation.encoder == Encoder::None) {
+    if is_any(Encoder::Categories) {
+        script.import("sklearn.preprocessing", "FunctionTransformer");
+        text += "def rare_share_a_code(x):\n    \"\"\"A category never met is missing; scikit-learn takes 255 codes at most.\"\"\"\n    \
+                 x = x.copy()\n    codes = np.minimum(x[:, CATEGORICAL], 254)\n    \
+                 x[:, CATEGORICAL] = np.where(codes < 0, np.nan, codes)\n    return x\n\n\n";
+    }
+    if is_any(Encoder::None) {
         script.import("sklearn.preprocessing", "FunctionTransformer");
         text += "def unseen_is_missing(x):\n    \"\"\"Here codes are numbers, and a category never met has none.\"\"\"\n    \
                  x = x.copy()\n    x[:, CATEGORICAL] = np.where(x[:, CATEGORICAL] < 0, np.nan, x[:, CATEGORICAL])\n    \

@@ -44,6 +44,25 @@ fn a_pipeline_is_written_step_by_step() {
 }
 
 #[test]
+fn boosted_histograms_are_given_gaps_and_categories_as_they_are() {
+    let boosted = "keep_gaps > categories > unscaled > all_features > histogram_boosting(learning_rate=0.1, \
+                   max_leaf_nodes=31, min_samples_leaf=20, l2_regularization=1, column_share=1, row_share=1, \
+                   max_iter=200)";
+    let text = script(&[(1.0, pipeline(boosted))], Rule::MostProbable);
+    let expected = "make_pipeline(
+        FunctionTransformer(rare_share_a_code),
+        HistGradientBoostingClassifier(learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, \
+                    l2_regularization=1.0, max_iter=200, early_stopping=False, \
+                    categorical_features=CATEGORICAL or None, random_state=7),
+    )";
+    assert!(text.contains(expected), "{text}");
+    assert!(
+        text.contains("def rare_share_a_code(x):") && !text.contains("SimpleImputer"),
+        "{text}"
+    );
+}
+
+#[test]
 fn only_what_is_used_is_imported() {
     let bayes = "impute(constant) > codes > unscaled > all_features > gaussian_nb";
     let text = script(&[(1.0, pipeline(bayes))], Rule::MostProbable);

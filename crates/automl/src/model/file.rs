@@ -8,6 +8,7 @@ use pitchpipe_table::write_atomically;
 
 use super::container::{Contents, MOST_BYTES, pack, unpack};
 use super::{BaseLearner, Model, ModelFileError, format1};
+use crate::history::History;
 use crate::online::AutoMlError;
 
 impl Model {
@@ -73,6 +74,26 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    /// Keeps a history, unless the file might then take more than `limit` bytes.
+    pub(crate) fn keep_history(&mut self, history: History, limit: u64) {
+        let of = |m| postcard::experimental::serialized_size(m).unwrap_or(0) as u64;
+        let learners: u64 = self.learners.iter().flat_map(|l| &l.models).map(of).sum();
+        self.history = Some(history);
+        match self.history_bytes() {
+            Some(bytes) if learners + bytes <= limit => {}
+            _ => self.history = None,
+        }
+    }
+
+    /// How many bytes of the file the history takes.
+    pub fn history_bytes(&self) -> Option<u64> {
+        let history = self.history.as_ref()?;
+        super::sections::history_section(history)
+            .and_then(|s| pack(&[s]))
+            .ok()
+            .map(|b| b.len() as u64)
     }
 
     /// Whether the parts fit together, so that predicting cannot fail for a reason other than the rows.

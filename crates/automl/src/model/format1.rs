@@ -285,6 +285,7 @@ impl Model1 {
                 .collect::<Result<_, _>>()?,
             report: self.report.into_report()?,
             out_of_fold: None,
+            history: None,
         })
     }
 }

@@ -18,6 +18,7 @@ use pitchpipe_table::{Column, Decision, Frame, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::ensemble::Combination;
+use crate::history::History;
 use crate::online::Report;
 use crate::scores::OutOfFold;
 
@@ -35,6 +36,8 @@ pub struct Model {
     pub(crate) report: Report,
     /// Kept after a search, not in files.
     pub(crate) out_of_fold: Option<OutOfFold>,
+    /// What a report tells beyond the rest, where it was kept.
+    pub(crate) history: Option<History>,
 }
 
 /// What a column of the training table was.
@@ -79,6 +82,20 @@ impl Model {
     /// The predictions that its scores were computed from; not where it was read from a file.
     pub fn out_of_fold(&self) -> Option<&OutOfFold> {
         self.out_of_fold.as_ref()
+    }
+
+    /// How the search went, and what else a report tells; not where it was left out or the model was made before
+    /// there was such a thing.
+    pub fn history(&self) -> Option<&History> {
+        self.history.as_ref()
+    }
+
+    /// Says by which command the model was made, and what is to be known about its table. Notes must not quote cells.
+    pub fn annotate(&mut self, command: Option<String>, notes: Vec<String>) {
+        if let Some(history) = &mut self.history {
+            history.origin.command = command;
+            history.data.notes = notes;
+        }
     }
 
     /// The schema that tables are matched to, where it was made from a table.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::container::Section;
 use super::{BaseLearner, ColumnKind, Model, ModelFileError};
 use crate::ensemble::Combination;
+use crate::history::History;
 use crate::online::{Report, in_words};
 
 /// The sections that every file has, and the one that those of models made from a table have.
@@ -18,6 +19,9 @@ const MODEL: &str = "model";
 const LEARNERS: &str = "learners";
 const REPORT: &str = "report";
 const SCHEMA: &str = "schema";
+
+/// What a report tells beyond the rest; a model does without.
+const HISTORY: &str = "history";
 
 /// The version of each of them.
 const VERSION: u32 = 1;
@@ -65,6 +69,9 @@ impl Model {
         if let Some(schema) = &self.schema {
             sections.push(json(SCHEMA, schema)?);
         }
+        if let Some(history) = &self.history {
+            sections.push(history_section(history)?);
+        }
         Ok(sections)
     }
 
@@ -80,6 +87,7 @@ impl Model {
             true => Some(by_name.json::<Schema>(SCHEMA)?),
             false => None,
         };
+        let history = by_name.history()?;
         let learners = by_name.learners()?;
         let Plan { n_classes, columns, decision, combination, pipelines } = plan;
         let Learners { priors, weights, models } = learners;
@@ -101,8 +109,14 @@ impl Model {
             learners,
             report,
             out_of_fold: None,
+            history,
         })
     }
+}
+
+/// The history as a section.
+pub(super) fn history_section(history: &History) -> Result<Section, ModelFileError> {
+    json(HISTORY, history)
 }
 
 struct Sections(BTreeMap<String, Section>);
@@ -122,6 +136,14 @@ impl Sections {
 
     fn json<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, ModelFileError> {
         serde_json::from_slice(self.bytes(name)?).map_err(|e| invalid(name, &e))
+    }
+
+    /// The history, where there is one of the version known: a model need not be refused for a report's sake.
+    fn history(&self) -> Result<Option<History>, ModelFileError> {
+        match self.0.get(HISTORY) {
+            Some(section) if section.version == VERSION => self.json(HISTORY).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn learners(&self) -> Result<Learners<Vec<FittedPipeline>>, ModelFileError> {

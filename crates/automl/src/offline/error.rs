@@ -50,7 +50,7 @@ pub enum OfflineError {
         /// The store's folder.
         path: PathBuf,
         /// Where they differ.
-        source: SpaceMismatch,
+        source: Box<SpaceMismatch>,
     },
     /// The pipelines to collect are not those of the store.
     #[error(transparent)]
@@ -143,7 +143,7 @@ impl OfflineError {
             Self::StoreDiffers { name, found, .. } => Some(format!(
                 "collect with {name} {found} as before, or into another --store"
             )),
-            Self::OtherSpace { source: SpaceMismatch::Unknown { .. }, .. } => {
+            Self::OtherSpace { source, .. } if matches!(**source, SpaceMismatch::Unknown { .. }) => {
                 Some("upgrade pitchpipe".into())
             }
             Self::OtherSpace { .. } => Some(

@@ -57,8 +57,10 @@ pub(super) fn space_of(
     if facts.contains_key(BLOCKS) && manifest.key() != key {
         return Err(differs(manifest.key()));
     }
-    let other =
-        |source: SpaceMismatch| OfflineError::OtherSpace { path: folder.to_owned(), source };
+    let other = |source: SpaceMismatch| OfflineError::OtherSpace {
+        path: folder.to_owned(),
+        source: Box::new(source),
+    };
     manifest.space(known).map(Arc::new).map_err(other)
 }
 

@@ -89,7 +89,8 @@ impl Store {
         }
         let wanted = space_of(facts, &SearchSpace::all(), folder)?;
         let before = space_of(&found, &wanted, folder)?;
-        let other = |source| OfflineError::OtherSpace { path: folder.to_owned(), source };
+        let other =
+            |source| OfflineError::OtherSpace { path: folder.to_owned(), source: Box::new(source) };
         let space = joined(&before, &wanted).map_err(other)?;
         if space.n_pipelines() > before.n_pipelines() {
             found.extend(space_facts::facts_of(&space));

@@ -3,6 +3,7 @@
 use super::clock::Clock;
 use super::combine::free_elsewhere;
 use super::drive::Drive;
+use super::honest::FOREST;
 use super::ledger::{Counts, Ledger};
 use super::search::{Ended, Fit};
 use super::{AutoMl, AutoMlError, Candidate, Measured, Report, StopReason};
@@ -11,6 +12,9 @@ use crate::scores::Scores;
 
 /// What is said where rows are too few to choose by some and score by others.
 const FLATTERS: &str = "the scores are of the rows that the ensemble was chosen by, and flatter it";
+
+/// What is said where the model is compared with the most common class only.
+const NO_FOREST: &str = "there was no time for a plain random forest to compare the model with";
 
 impl Fit<'_> {
     /// The model of what a search has found.
@@ -23,7 +27,8 @@ impl Fit<'_> {
         let weights = combiner.selection.weights.clone();
         let weight_of = |key: usize| weights.iter().find(|w| w.0 == key).map_or(0.0, |w| w.1);
         let learners = combiner.library.learners().iter();
-        let leaderboard = learners.map(|l| l.candidate(weight_of(l.key()))).collect();
+        let leaderboard =
+            learners.map(|l| l.candidate(weight_of(l.key()), combiner.rule())).collect();
         let out_of_fold = combiner.predicted();
         let (base_learners, evidence) = combiner.into_parts();
         let base_learners = base_learners.into_iter().map(|(learner, weight)| BaseLearner {
@@ -43,6 +48,7 @@ impl Fit<'_> {
             learners: base_learners.collect(),
             report: self.report(ended, ledger, scores, leaderboard),
             out_of_fold: Some(out_of_fold),
+            history: None,
         };
         model.report.n_rows_scored = model.out_of_fold.as_ref().map_or(0, |o| o.truth.len());
         let n_chosen = model.learners.len();
@@ -56,7 +62,13 @@ impl Fit<'_> {
         }
         // What is scored has no more base learners than what is kept.
         match evidence.score(if is_shrunk { n_left } else { usize::MAX }, scoring_deadline) {
-            Some(honest) => model.take_score(honest),
+            Some(honest) => {
+                let has_forest = honest.baselines.iter().any(|baseline| baseline.name == FOREST);
+                if !has_forest && ended.stop != StopReason::Cancelled {
+                    model.report.notes.push(NO_FOREST.to_owned());
+                }
+                model.take_score(honest);
+            }
             None => model.report.notes.push(FLATTERS.to_owned()),
         }
         free_elsewhere(evidence);

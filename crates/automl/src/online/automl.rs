@@ -9,8 +9,9 @@ use pitchpipe_table::{Dataset, Metric};
 
 use super::refit;
 use super::search::Fit;
-use super::{AutoMlError, Event, Method};
+use super::{AutoMlError, Event, Happened, Method};
 use crate::ensemble::Combination;
+use crate::history::Recorder;
 use crate::model::{Model, kinds_of};
 use crate::surrogate::Surrogate;
 
@@ -42,6 +43,8 @@ pub struct AutoMl {
     pub(super) validation: Option<Dataset>,
     pub(super) held_out: Option<Dataset>,
     pub(super) model_size_limit: u64,
+    pub(super) keeps_history: bool,
+    pub(super) kept_back: Duration,
 }
 
 impl Default for AutoMl {
@@ -63,6 +66,8 @@ impl Default for AutoMl {
             validation: None,
             held_out: None,
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
+            keeps_history: true,
+            kept_back: Duration::ZERO,
         }
     }
 }
@@ -158,6 +163,16 @@ impl AutoMl {
         Self { model_size_limit: bytes, ..self }
     }
 
+    /// Whether the model keeps what a report tells beyond it ([`Model::history`]); it does by default.
+    pub fn keep_history(self, keeps_history: bool) -> Self {
+        Self { keeps_history, ..self }
+    }
+
+    /// How much of the budget the caller needs after the search, to write a report say.
+    pub fn keep_back(self, time: Duration) -> Self {
+        Self { kept_back: time, ..self }
+    }
+
     /// Searches, and gives the best ensemble found.
     pub fn fit(&self, dataset: &Dataset) -> Result<Model, AutoMlError> {
         self.fit_with(dataset, |_| ControlFlow::Continue(()))
@@ -173,13 +188,46 @@ impl AutoMl {
     ) -> Result<Model, AutoMlError> {
         let start = self.started_at.unwrap_or_else(Instant::now);
         self.check(dataset)?;
+        let (budget, budget_secs) = (self.budget, self.budget.as_secs_f64());
+        let search = Self { budget: budget.saturating_sub(self.kept_back), ..self.clone() };
+        let mut recorder = self.keeps_history.then(Recorder::default);
+        let made = search.search(dataset, start, &mut |mut event| {
+            if let Happened::Begun { budget_secs: told, .. } = &mut event.what {
+                *told = budget_secs;
+            }
+            if let Some(recorder) = &mut recorder {
+                recorder.note(&event);
+            }
+            hear(event)
+        });
+        let mut model = made.map_err(|error| match error {
+            AutoMlError::OutOfTime { n_started, .. } => {
+                AutoMlError::OutOfTime { budget, n_started }
+            }
+            other => other,
+        })?;
+        model.report.budget_secs = budget_secs;
+        if let Some(recorder) = recorder {
+            let surrogate = self.surrogate.clone().unwrap_or_else(Surrogate::embedded);
+            let history = recorder.finish(dataset, &surrogate, &model);
+            model.keep_history(history, self.model_size_limit);
+        }
+        Ok(model)
+    }
+
+    fn search(
+        &self,
+        dataset: &Dataset,
+        start: Instant,
+        hear: &mut (dyn FnMut(Event) -> ControlFlow<()> + Send),
+    ) -> Result<Model, AutoMlError> {
         if !refit::is_wanted(self, dataset) {
-            return Fit::new(self, dataset, start)?.run(&mut hear);
+            return Fit::new(self, dataset, start)?.run(hear);
         }
         let cancel = self.cancel.clone().unwrap_or_default();
         let budget = self.budget.mul_f64(1.0 - refit::SHARE);
         let search = Self { budget, cancel: Some(Arc::clone(&cancel)), ..self.clone() };
-        let mut model = Fit::new(&search, dataset, start)?.run(&mut hear)?;
+        let mut model = Fit::new(&search, dataset, start)?.run(hear)?;
         refit::Refit { automl: self, dataset, start, cancel }.finish(&mut model);
         Ok(model)
     }

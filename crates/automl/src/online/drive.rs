@@ -1,6 +1,6 @@
 //! The loop: ask the policy, run what it says, take in what came of it, until the time is over.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,11 +26,16 @@ pub(crate) struct Settings {
     /// Whether the policy is fed the errors of native decisions.
     pub(crate) feeds_native: bool,
     pub(crate) max_evaluations: Option<usize>,
+    /// The plain forest that the model is compared with.
+    pub(crate) forest: Option<PipelineId>,
     pub(crate) cancel: Arc<AtomicBool>,
 }
 
 /// Bringing the ensemble up to date may take this share of the time that has passed.
 const ENSEMBLE_SHARE: f64 = 0.1;
+
+/// The share of the budget that is kept for the plain forest, if it is not tried anyway.
+const FOREST_SHARE: f64 = 0.03;
 
 /// The loop and what it has found.
 pub(crate) struct Drive<'a> {
@@ -41,6 +46,10 @@ pub(crate) struct Drive<'a> {
     pub(crate) confirmation: Confirmation,
     pub(super) memory: MemoryWatch,
     rows: Rows,
+    /// Whether the plain forest was run, or cannot be.
+    forest_is_over: bool,
+    /// What the policy predicts for the pipelines that run.
+    predicted: BTreeMap<PipelineId, f64>,
 }
 
 /// The present rows.
@@ -56,6 +65,12 @@ struct Rows {
 impl Rows {
     fn secs_of(&self, id: PipelineId) -> Option<f64> {
         self.secs.get(id.index()).copied()
+    }
+
+    /// What a step was predicted to take before anything was measured here.
+    fn predicted_secs(&self, step: &Step) -> f64 {
+        let secs = step.members.iter().filter_map(|&j| self.secs.get(j).copied());
+        secs.fold(0.0, f64::max) * step.cost_factor
     }
 }
 
@@ -80,6 +95,8 @@ impl<'a> Drive<'a> {
             confirmation: Confirmation::default(),
             memory,
             rows: Rows::default(),
+            forest_is_over: false,
+            predicted: BTreeMap::new(),
         }
     }
 
@@ -166,6 +183,7 @@ impl<'a> Drive<'a> {
         listener: &mut Listener<'_>,
     ) -> Result<(), AutoMlError> {
         self.budget.note_predicted(self.rows.secs_of(id).unwrap_or(0.0));
+        self.note_predictions(&[id], policy);
         let seen = self.evaluate(&[id], f64::INFINITY, bench, listener)?;
         policy.observe_unasked(&seen)?;
         self.ensemble_if_cheap(listener);
@@ -207,7 +225,10 @@ impl<'a> Drive<'a> {
         let ids: Vec<PipelineId> = members.filter_map(|&j| self.settings.space.id(j)).collect();
         let cost_secs = steps.iter().map(|step| step.cost_secs).sum();
         self.budget.note_predicted(cost_secs);
-        let seen = self.evaluate(&ids, cost_secs, bench, listener)?;
+        self.note_predictions(&ids, policy);
+        // A step is given up by the longer of two predictions: what was learned of other families may not hold here.
+        let patience_secs = steps.iter().map(|step| self.rows.predicted_secs(step)).sum();
+        let seen = self.evaluate(&ids, f64::max(cost_secs, patience_secs), bench, listener)?;
         self.ensemble_if_cheap(listener);
         let started = self.budget.elapsed();
         if let Some(error) = self.combiner.error() {
@@ -220,6 +241,12 @@ impl<'a> Drive<'a> {
         }
         self.ledger.spend("choosing", self.budget.since(started).as_secs_f64());
         Ok(())
+    }
+
+    /// Keeps what is predicted for pipelines, before what comes of them changes it.
+    fn note_predictions(&mut self, ids: &[PipelineId], policy: &dyn Policy) {
+        let predicted = |&id: &PipelineId| Some((id, policy.expected_error(id.index())?));
+        self.predicted = ids.iter().filter_map(predicted).collect();
     }
 
     /// Runs pipelines that are expected to take so many seconds of work; gives what became of them, in the order of
@@ -310,10 +337,13 @@ impl<'a> Drive<'a> {
         };
         self.ledger.counts.n_evaluated += 1;
         let Learner { error, secs, .. } = learner;
+        let balanced_error = Some(learner.balanced_error(rule));
         self.combiner.add(learner);
         listener.tell(Happened::Finished {
             pipeline,
             error,
+            balanced_error,
+            predicted_error: self.predicted.get(&id).copied(),
             secs,
             n_evaluated: self.ledger.counts.n_evaluated,
             best_error: self.combiner.library.learners().first().map_or(error, |l| l.error),
@@ -358,8 +388,44 @@ impl<'a> Drive<'a> {
     fn end(&self) -> End {
         let most = honest::SHARE * self.budget.total_secs();
         let scoring_secs = self.combiner.scoring_secs().min(most);
-        let ensemble_secs = self.combiner.expected_secs() + scoring_secs;
+        let ensemble_secs = self.combiner.expected_secs() + scoring_secs + self.forest_secs();
         End { ensemble_secs, write_time: self.combiner.write_time() }
+    }
+
+    /// What is kept for the plain forest: nothing where it was run, or would take too long.
+    fn forest_secs(&self) -> f64 {
+        let is_wanted = !self.forest_is_over && self.combiner.evidence.lacks_forest();
+        let secs = self.settings.forest.filter(|_| is_wanted).and_then(|id| self.rows.secs_of(id));
+        let secs = secs.unwrap_or(0.0) * self.budget.wall_per_cpu();
+        if secs <= FOREST_SHARE * self.budget.total_secs() { secs } else { 0.0 }
+    }
+
+    /// Runs the plain forest for comparison, where it was not tried and there is time for it.
+    pub(super) fn run_forest(&mut self, bench: &mut Bench<'_>) -> Result<(), AutoMlError> {
+        self.forest_is_over = true;
+        let Some(id) = self.settings.forest else { return Ok(()) };
+        let secs = self.rows.secs_of(id).unwrap_or(f64::INFINITY) * self.budget.wall_per_cpu();
+        let is_affordable = self.budget.is_repeatable() || secs <= self.left().as_secs_f64();
+        let is_of_use = self.combiner.scores.is_some() && self.combiner.evidence.lacks_forest();
+        if !is_affordable || !is_of_use || self.is_cancelled() || self.memory.was_short() {
+            return Ok(());
+        }
+        let deadline = self.budget.within(self.left());
+        let mut finished = None;
+        let Bench { evaluator, judging } = bench;
+        let effort = evaluator.evaluate(&[id], deadline, &mut |_, outcome| {
+            if let Outcome::Finished(evaluation) = outcome {
+                finished = Some(evaluation);
+            }
+        })?;
+        self.ledger.spend_effort(effort);
+        let pipeline = self.settings.space.pipeline(id);
+        let learner =
+            finished.and_then(|e| Learner::new(id, pipeline, *e, self.combiner.rule(), judging));
+        if let Some(learner) = learner {
+            self.combiner.evidence.compare(&learner);
+        }
+        Ok(())
     }
 
     /// When scoring has to end; never in a run that is to be repeatable.

@@ -66,6 +66,12 @@ pub enum Happened {
         pipeline: Pipeline,
         /// Its error by the metric asked for.
         error: f64,
+        /// Its balanced error, which is what is predicted.
+        #[serde(default)]
+        balanced_error: Option<f64>,
+        /// The balanced error that was predicted when it was chosen, where the method predicts.
+        #[serde(default)]
+        predicted_error: Option<f64>,
         /// CPU seconds that it took, as if alone.
         secs: f64,
         /// How many pipelines have finished so far.

@@ -21,6 +21,9 @@ pub(crate) const SHARE: f64 = 0.03;
 const PLAIN_FOREST: &str = "impute(mean) > one_hot > unscaled > all_features > \
      random_forest(min_samples_split=2, criterion=gini)";
 
+/// What the scores of that forest are called.
+pub(super) const FOREST: &str = "random forest";
+
 /// Keeps the draw of the parts apart from that of the folds.
 const OTHER_PARTS: u64 = 0x5851_F42D_4C95_7F2D;
 
@@ -57,15 +60,29 @@ impl Evidence {
 
     /// Remembers a learner as it was first judged.
     pub(crate) fn add(&mut self, learner: &Learner) {
-        let Learner { pipeline, error, probabilities, labels, .. } = learner;
-        let trial = NewTrial {
+        let trial = self.trial(learner);
+        self.tried.add(trial, &learner.probabilities, &learner.labels);
+    }
+
+    /// Remembers the plain forest, run for comparison only.
+    pub(crate) fn compare(&mut self, forest: &Learner) {
+        let trial = self.trial(forest);
+        self.tried.compare(trial, &forest.probabilities, &forest.labels);
+    }
+
+    fn trial(&self, learner: &Learner) -> NewTrial {
+        NewTrial {
             key: learner.key(),
             print: learner.print(),
-            kind: pipeline.estimator.kind(),
-            error: *error,
-            is_plain: self.plain.as_ref() == Some(pipeline),
-        };
-        self.tried.add(trial, probabilities, labels);
+            kind: learner.pipeline.estimator.kind(),
+            error: learner.error,
+            is_plain: self.plain.as_ref() == Some(&learner.pipeline),
+        }
+    }
+
+    /// Whether the plain forest has not been run yet.
+    pub(crate) fn lacks_forest(&self) -> bool {
+        self.tried.plain().is_none()
     }
 
     /// How many times the work of choosing one ensemble by all rows scoring is.
@@ -113,7 +130,7 @@ impl Evidence {
         })
     }
 
-    /// What the most common class and, where it was tried, a forest of default settings score on the same rows.
+    /// What the most common class and, where there was time for it, a forest of default settings score on the same rows.
     fn baselines(&self, truth: &Labels, rows: &[usize]) -> Vec<Baseline> {
         let Rule { priors, decision, .. } = &self.rule;
         let most =
@@ -128,7 +145,7 @@ impl Evidence {
             let native = Labels::from_codes(forest.labels_of(rows), truth.n_classes());
             let labels = decision.decide(&native, &probabilities, priors);
             let scores = Scores::of(truth, &labels, &probabilities);
-            all.push(Baseline { name: "random forest".into(), scores });
+            all.push(Baseline { name: FOREST.into(), scores });
         }
         all
     }
@@ -146,7 +163,7 @@ impl Model {
     }
 }
 
-fn plain_forest() -> Option<Pipeline> {
+pub(super) fn plain_forest() -> Option<Pipeline> {
     PLAIN_FOREST.parse().ok()
 }
 

@@ -4,7 +4,7 @@ use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{
     Evaluation, FitContext, FittedPipeline, Pipeline, PipelineId, Probabilities,
 };
-use pitchpipe_table::{Dataset, Decision, Dependence, Labels, Metric};
+use pitchpipe_table::{Dataset, Decision, Dependence, Labels, Metric, balanced_error_rate};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::report::Candidate;
@@ -48,12 +48,28 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// The scores of a learner with these native labels and probabilities.
+    /// The error of a learner with these native labels and probabilities, by the metric asked for. Hundreds of learners
+    /// are compared by it, so nothing else is computed; as in [`Scores::error`], an undefined area counts as half.
+    fn error(&self, native: &[u32], probabilities: &[f32]) -> f64 {
+        let (labels, probabilities) = self.decide(native, probabilities);
+        self.metric.error(&self.truth, &labels, &probabilities).unwrap_or(0.5)
+    }
+
+    /// The same by the balanced error.
+    fn balanced_error(&self, native: &[u32], probabilities: &[f32]) -> f64 {
+        balanced_error_rate(&self.truth, &self.decide(native, probabilities).0)
+    }
+
+    /// The same by all metrics.
     fn scores(&self, native: &[u32], probabilities: &[f32]) -> Scores {
+        let (labels, probabilities) = self.decide(native, probabilities);
+        Scores::of(&self.truth, &labels, &probabilities)
+    }
+
+    fn decide(&self, native: &[u32], probabilities: &[f32]) -> (Labels, Vec<f64>) {
         let probabilities: Vec<f64> = probabilities.iter().map(|&p| f64::from(p)).collect();
         let native = Labels::from_codes(native.iter().copied(), self.truth.n_classes());
-        let labels = self.decision.decide(&native, &probabilities, &self.priors);
-        Scores::of(&self.truth, &labels, &probabilities)
+        (self.decision.decide(&native, &probabilities, &self.priors), probabilities)
     }
 }
 
@@ -63,7 +79,6 @@ pub(crate) struct Learner {
     pub(crate) pipeline: Pipeline,
     /// By the metric asked for.
     pub(crate) error: f64,
-    pub(crate) scores: Scores,
     /// On the rows that ensembles are chosen by, row-major.
     pub(crate) probabilities: Vec<f32>,
     /// The same summed over the times it was validated again, and how many these were.
@@ -108,14 +123,13 @@ impl Learner {
                 labels = native.codes().to_vec();
             }
         }
-        let scores = rule.scores(&labels, &probabilities);
+        let error = rule.error(&labels, &probabilities);
         let print = print_of(&probabilities);
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
         Some(Self {
             id,
             pipeline,
-            error: scores.error(rule.metric),
-            scores,
+            error,
             probabilities,
             again: (Vec::new(), 0),
             labels,
@@ -155,8 +169,7 @@ impl Learner {
     fn judge_again(&mut self, rule: &Rule) {
         let (sums, n) = &self.again;
         self.probabilities = sums.iter().map(|s| s / *n as f32).collect();
-        self.scores = rule.scores(&self.labels, &self.probabilities);
-        self.error = self.scores.error(rule.metric);
+        self.error = rule.error(&self.labels, &self.probabilities);
     }
 
     /// What equal computations have in common.
@@ -174,12 +187,20 @@ impl Learner {
         self.pipeline.estimator.kind()
     }
 
+    /// By which learners of all metrics are compared.
+    pub(crate) fn balanced_error(&self, rule: &Rule) -> f64 {
+        match rule.metric {
+            Metric::BalancedError => self.error,
+            _ => rule.balanced_error(&self.labels, &self.probabilities),
+        }
+    }
+
     /// Its line on the leaderboard.
-    pub(crate) fn candidate(&self, weight: f64) -> Candidate {
+    pub(crate) fn candidate(&self, weight: f64, rule: &Rule) -> Candidate {
         Candidate {
             pipeline: self.pipeline.clone(),
             error: self.error,
-            scores: self.scores.clone(),
+            scores: rule.scores(&self.labels, &self.probabilities),
             secs: self.secs,
             n_rows: self.n_rows,
             weight,

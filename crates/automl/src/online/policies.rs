@@ -244,6 +244,10 @@ impl Policy for Mapped {
         self.policy.ensembled(error);
     }
 
+    fn expected_error(&self, pipeline: usize) -> Option<f64> {
+        self.policy.expected_error(self.position(pipeline)?)
+    }
+
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {
         let own: Vec<f64> = self.ids.iter().map(|id| secs[id.index()]).collect();
         self.policy.resized(n_rows, &own);

@@ -24,7 +24,7 @@ use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
 use super::policies::{Made, Setup, make};
 use super::space::Space;
-use super::{AutoMl, AutoMlError, Event, Method, Report, StopReason, confirm, memory};
+use super::{AutoMl, AutoMlError, Event, Method, Report, StopReason, confirm, honest, memory};
 use crate::ensemble::Combination;
 use crate::model::Model;
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
@@ -157,6 +157,7 @@ impl<'a> Fit<'a> {
             space: Arc::clone(self.space()),
             feeds_native: kind == ErrorKind::Native,
             max_evaluations,
+            forest: honest::plain_forest().and_then(|forest| self.space().find(&forest)),
             cancel: Arc::clone(&self.cancel),
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
@@ -194,7 +195,13 @@ impl<'a> Fit<'a> {
             if drive.confirmation.is_on && !is_cut {
                 ended.n_confirmed = self.confirm(drive, &sample, listener)?;
             }
-            if let Some(stop) = stop.filter(|&stop| is_last || stop != StopReason::NothingLeft) {
+            let stop = stop.filter(|&stop| is_last || stop != StopReason::NothingLeft);
+            if is_last || stop.is_some() {
+                let mut engine = Engine::new(self.space(), &sample.rows, self.validation());
+                drive
+                    .run_forest(&mut Bench { evaluator: &mut engine, judging: &sample.judging })?;
+            }
+            if let Some(stop) = stop {
                 ended.stop = stop;
                 break;
             }

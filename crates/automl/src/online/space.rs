@@ -50,6 +50,9 @@ impl Traits {
     /// imputers: a model meets missing cells later even where training had none, and the mean of a column is
     /// never outlandish.
     fn representative(self, mut preparation: Preparation) -> Option<Preparation> {
+        if preparation.keeps_gaps() {
+            return Some(preparation);
+        }
         let reducer = preparation.reducer;
         if let Reducer::Pca(share) | Reducer::SelectKBest(share) = reducer
             && share.of(self.n_columns) == 0

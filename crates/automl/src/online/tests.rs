@@ -123,6 +123,7 @@ fn settings() -> Settings {
         space: SearchSpace::paper(),
         feeds_native: true,
         max_evaluations: None,
+        forest: None,
         cancel: Arc::default(),
     }
 }

@@ -27,7 +27,7 @@ use super::DatasetSize;
 pub(super) const BOUNDS_SECS: (f64, f64) = (2e-4, 1e5);
 
 /// How many encoders there are; pipelines that differ by their encoder alone are one column.
-const N_ENCODERS: usize = Encoder::ALL.len();
+const N_ENCODERS: usize = Encoder::OF_NUMBERS.len();
 
 /// Runs that a pipeline's own polynomial is held back by, and the factor of its reducer.
 const PULL: f64 = 4.0;
@@ -210,13 +210,17 @@ fn trained_space(space: &Arc<SearchSpace>) -> Arc<SearchSpace> {
 
 /// The encoder of each pipeline from this number on.
 fn encoders(space: &SearchSpace, first: usize) -> Vec<usize> {
-    let encoder = |id| Encoder::ALL.iter().position(|&e| e == space.preparation(id).encoder);
-    space.ids().skip(first).map(|id| encoder(id).unwrap_or(0)).collect()
+    // Categories that stay as they are make as many features as their codes.
+    let encoder = |id| match space.preparation(id).encoder {
+        Encoder::OneHot => 0,
+        Encoder::None | Encoder::Categories => 1,
+    };
+    space.ids().skip(first).map(encoder).collect()
 }
 
 /// The pipelines that have an encoder, by flat index.
 fn with_encoder(space: &SearchSpace, encoder: usize) -> Vec<usize> {
-    let has = |id: &_| space.preparation(*id).encoder == Encoder::ALL[encoder];
+    let has = |id: &_| space.preparation(*id).encoder == Encoder::OF_NUMBERS[encoder];
     space.ids().filter(has).map(|id| id.index()).collect()
 }
 

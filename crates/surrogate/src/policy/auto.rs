@@ -242,6 +242,11 @@ impl Auto {
 }
 
 impl Policy for Auto {
+    fn expected_error(&self, pipeline: usize) -> Option<f64> {
+        let posterior = self.search.posterior();
+        Some(posterior.prior().scale().undo(*posterior.mean().get(pipeline)?))
+    }
+
     fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
         if self.n_steps >= self.settings.most_steps {
             return Ok(Next::Done);

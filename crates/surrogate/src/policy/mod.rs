@@ -96,6 +96,11 @@ pub trait Policy {
     /// The validation error of the ensemble of all that has finished, where somebody makes one.
     fn ensembled(&mut self, _error: f64) {}
 
+    /// The error that is predicted for a pipeline, given what has come back, where the policy predicts any.
+    fn expected_error(&self, _pipeline: usize) -> Option<f64> {
+        None
+    }
+
     /// From now on pipelines run on so many rows, on which they are expected to take these times.
     fn resized(&mut self, n_rows: usize, secs: &[f64]);
 }
@@ -115,6 +120,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn ensembled(&mut self, error: f64) {
         (**self).ensembled(error);
+    }
+
+    fn expected_error(&self, pipeline: usize) -> Option<f64> {
+        (**self).expected_error(pipeline)
     }
 
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {

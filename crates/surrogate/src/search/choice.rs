@@ -75,7 +75,7 @@ pub struct Search {
     posterior: Posterior,
     /// Seconds of each pipeline, NaN where it cannot be run.
     secs: Vec<f64>,
-    /// Scaled errors seen on the present rows, NaN where there is none.
+    /// Errors seen on the present rows, scaled and as on most rows, NaN where there is none.
     errors: Vec<f64>,
     looks: Looks,
     open: Vec<bool>,
@@ -470,8 +470,10 @@ impl Search {
             match seen.error {
                 None => self.secs[seen.pipeline] = f64::NAN,
                 Some(error) if seen.n_rows >= self.looks.n_rows() => {
-                    self.errors[seen.pipeline] = scale.of(error);
-                    self.lowest.push(scale.of(error));
+                    // The posterior is of errors on most rows, and improvements are on what it says.
+                    let error = scale.of(self.looks.on_most_rows(error, seen.n_rows));
+                    self.errors[seen.pipeline] = error;
+                    self.lowest.push(error);
                 }
                 Some(_) => {}
             }

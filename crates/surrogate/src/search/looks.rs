@@ -59,6 +59,16 @@ impl Looks {
         std::mem::replace(&mut self.n_rows, n_rows) < n_rows
     }
 
+    /// What an error on so many rows stands for on most rows.
+    pub(crate) fn on_most_rows(&self, error: f64, n_rows: usize) -> f64 {
+        error * (1.0 - DROP).powf(self.halvings(n_rows))
+    }
+
+    /// How often most rows would have to be halved to come to so many.
+    fn halvings(&self, n_rows: usize) -> f64 {
+        (self.most_rows as f64 / n_rows.max(1) as f64).log2().max(0.0)
+    }
+
     /// Takes observations in to the posterior, each in the place of one on fewer rows if there was one.
     pub(crate) fn observe(
         &mut self,
@@ -69,25 +79,25 @@ impl Looks {
         let (mut pipelines, mut values, mut noises) = (Vec::new(), Vec::new(), Vec::new());
         for seen in observations {
             let index = seen.pipeline;
-            let Some(before) = self.of.get_mut(index) else {
+            if index >= size {
                 return Err(SurrogateError::OutOfRange { what: "pipeline", index, size });
-            };
+            }
             let Some(error) = seen.error else { continue };
             if !error.is_finite() {
                 let (what, at) = ("observed errors", index);
                 return Err(SurrogateError::NotFinite { what, at, value: error });
             }
-            let halvings = (self.most_rows as f64 / seen.n_rows.max(1) as f64).log2().max(0.0);
+            let halvings = self.halvings(seen.n_rows);
             let look = Look {
-                value: posterior.scale().of(error * (1.0 - DROP).powf(halvings)),
+                value: posterior.scale().of(self.on_most_rows(error, seen.n_rows)),
                 noise: posterior.prior().noise()[index] * (1.0 + GROWTH * halvings * halvings),
             };
-            let new = match *before {
+            let new = match self.of[index] {
                 Some(before) => before.replaced_by(look),
                 None => Some(look),
             };
             if let Some(new) = new {
-                *before = Some(look);
+                self.of[index] = Some(look);
                 pipelines.push(index);
                 values.push(new.value);
                 noises.push(new.noise);
