@@ -1,0 +1,239 @@
+// The ensemble, its predictions, and what it makes of the columns.
+
+function ensemble() {
+  const learners = REPORT.base_learners;
+  const how = REPORT.combination === "vote" ? "They vote, and the class with the most votes wins."
+    : "Their probabilities are averaged by weight.";
+  const rows = learners.map((l, i) => el("tr", {}, number(`report.base_learners.${i}.weight`, l.weight, fixed(l.weight, 3)),
+    number(`report.base_learners.${i}.models`, l.models, whole(l.models)), el("td", {}, el("code", {}, l.pipeline))));
+  section("ensemble", "The ensemble",
+    quiet(`${counted(learners.length, "pipeline")}, each the mean of the models of its folds. ${how} A step that several share is drawn once; the thicker a line, the more weight goes through it.`),
+    figure("From the table on the left, through the steps of each pipeline, to its estimator and weight.",
+      (width) => ensembleTree(learners, width), { wide: 940 }),
+    el("details", {}, el("summary", {}, "As a table"), el("div", { class: "scroll" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["weight", "models", "pipeline"].map((t) => el("th", { scope: "col" }, t)))), el("tbody", {}, rows)))));
+}
+
+/** Pipelines as paths through a tree of their steps, equal beginnings once. */
+function ensembleTree(learners, width) {
+  const root = { depth: 0, text: "table", weight: 1, children: new Map() };
+  for (const learner of learners) {
+    let at = root;
+    for (const step of learner.pipeline.split(" > ")) {
+      if (!at.children.has(step)) at.children.set(step, { depth: at.depth + 1, text: step, weight: 0, children: new Map() });
+      at = at.children.get(step);
+      at.weight += learner.weight;
+    }
+  }
+  const nodes = [];
+  const links = [];
+  let next = 0;
+  function place(node) {
+    const children = [...node.children.values()].sort((a, b) => b.weight - a.weight);
+    children.forEach(place);
+    node.y = children.length ? d3.mean([children[0].y, children.at(-1).y]) : next++;
+    node.leaf = children.length === 0;
+    nodes.push(node);
+    for (const child of children) links.push({ from: node, to: child });
+  }
+  place(root);
+  const depth = d3.max(nodes, (n) => n.depth);
+  // Reducers have the longest names.
+  const at = (d) => [0, 0.7, 1.75, 2.6, 3.6, 5][d] ?? d;
+  const shown = (n) => n.leaf ? `${cut(n.text, 50)}  ${percent(n.weight)}` : cut(n.text, 22);
+  return plot({
+    width, height: 46 + 26 * Math.max(next, 1), marginLeft: 16, marginRight: 340, marginTop: 26, marginBottom: 8,
+    x: { domain: [0, at(depth)], axis: "top", ticks: d3.range(depth + 1).map(at), tickSize: 0, label: null,
+      tickFormat: (_, i) => ["", "impute", "encode", "scale", "reduce", "estimate"][i] ?? "", textAnchor: "start" },
+    y: { axis: null, domain: [-0.5, Math.max(next - 0.5, 0.5)], reverse: true },
+    ariaLabel: "The ensemble as a tree of steps",
+    ariaDescription: learners.map((l) => `${percent(l.weight)}: ${l.pipeline}`).join("; "),
+    marks: [
+      Plot.link(links, { x1: (l) => at(l.from.depth), y1: (l) => l.from.y, x2: (l) => at(l.to.depth), y2: (l) => l.to.y, curve: "bump-x",
+        stroke: "var(--one)", strokeOpacity: 0.45, strokeWidth: (l) => 1 + 14 * l.to.weight }),
+      Plot.dot(nodes, { x: (n) => at(n.depth), y: (n) => n.y, r: 3.5, fill: "var(--one)" }),
+      Plot.text(nodes, { x: (n) => at(n.depth), y: (n) => n.y, text: shown, textAnchor: "start", dx: 7,
+        dy: 0, stroke: "var(--card)", strokeWidth: 4, fill: "var(--ink)", paintOrder: "stroke" }),
+    ],
+  });
+}
+
+function predictions() {
+  const held = DATA.held_out;
+  const curves = held ? held.curves : HISTORY && HISTORY.curves;
+  if (!curves) {
+    section("predictions", "Predictions", historyMissing("confusion, curves and calibration"));
+    return;
+  }
+  const source = held
+    ? el("p", { class: "quiet" }, "Of ", name(held.file), `, ${counted(curves.n_rows, "row")}${held.n_left_out ? `; ${whole(held.n_left_out)} more had no class that the model knows` : ""}.`)
+    : quiet(`Measured ${measuredWords()}: these predictions did ${REPORT.measured === "chosen" ? "" : "not "}choose the model.`);
+  section("predictions", "Predictions", source,
+    el("h3", {}, "Which class was taken for which"), confusion(curves, held),
+    el("h3", {}, "The decision"), decision(curves),
+    el("div", { class: "side" }, rocCurves(curves), precisionRecall(curves), calibration(curves)));
+}
+
+function confusion(curves, held) {
+  const matrix = curves.confusion;
+  const n = matrix.length;
+  const key = held ? "held_out.evaluation.confusion" : "history.curves.confusion";
+  const sums = matrix.map((row) => d3.sum(row));
+  if (n > 30) return missing(`There are ${n} classes: a matrix of so many does not fit a page. pitchpipe evaluate --json prints it.`);
+  const shade = (share) => `color-mix(in srgb, var(--one) ${Math.round(45 * share)}%, transparent)`;
+  const rows = matrix.map((row, k) => el("tr", {}, el("th", { scope: "row" }, name(CLASSES[k], 24)),
+    row.map((count, j) => {
+      const share = sums[k] ? count / sums[k] : 0;
+      const cell = number(`${key}.${k}.${j}`, count, whole(count));
+      cell.style.background = shade(share);
+      cell.title = `${percent(share)} of these rows`;
+      if (j === k) cell.style.fontWeight = "700";
+      return cell;
+    }), el("td", { class: "n" }, sums[k] ? percent(row[k] / sums[k]) : "\u2013")));
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "confusion matrix" }, el("table", { class: "matrix" },
+    el("caption", { class: "quiet" }, "A row for each true class, a column for each answer; at the end the share found (recall)."),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "true \\ answer"), CLASSES.slice(0, n).map((c) => el("th", { scope: "col", class: "n" }, name(c, 14))), el("th", { class: "n", scope: "col" }, "found"))),
+    el("tbody", {}, rows)));
+}
+
+const DECISIONS = {
+  accuracy: "its probability is largest",
+  balanced_accuracy: "its probability is largest next to its share of the training rows, so that a rare class counts as much as a common one",
+  balanced_error: "its probability is furthest above its share of the training rows, so that a rare class counts as much as a common one",
+  native: "most base learners vote for it",
+};
+
+function decision(curves) {
+  const words = el("p", {}, "A row gets the class where ", DECISIONS[REPORT.decision] ?? REPORT.decision, ".");
+  if (curves.threshold !== null && CLASSES.length === 2) {
+    words.append(" With two classes that is ", name(CLASSES[1], 40), " from a probability of ",
+      el("b", { "data-key": "curves.threshold", "data-value": String(curves.threshold) }, fixed(curves.threshold, 3)), " on.");
+  }
+  return words;
+}
+
+const LINES = ["var(--one)", "var(--two)", "var(--three)", "var(--four)"];
+
+function lineStyle(i) {
+  return { stroke: LINES[i % LINES.length], strokeDasharray: ["none", "6,3", "2,3", "8,3,2,3", "1,4"][Math.floor(i / LINES.length) % 5] };
+}
+
+function curveFigure(curves, points, options, caption, legendOf) {
+  const classes = curves.classes;
+  if (!classes.length) return missing("There are rows of one class only, which has no curve.");
+  const legend = classes.length > 1 ? el("div", { class: "quiet legend" }, classes.flatMap((c, i) => {
+    const style = lineStyle(i);
+    const mark = el("span", { "aria-hidden": "true" }, "\u25ac ");
+    mark.style.color = style.stroke;
+    return [el("span", {}, mark, name(CLASSES[c.class], 18), " ", legendOf(c)), " "];
+  })) : null;
+  const node = figure(caption, (width) => plot({
+    width, height: width, aspectRatio: 1, ...options,
+    marks: [
+      ...(options.diagonal ? [Plot.line([[0, 0], [1, 1]], { stroke: "var(--quiet)", strokeDasharray: "4,3" })] : []),
+      ...classes.map((c, i) => Plot.line(points(c), { x: (p) => p[0], y: (p) => p[1], ...lineStyle(i), strokeWidth: classes.length > 6 ? 1.4 : 2 })),
+    ],
+  }), { most: 420 });
+  if (legend) node.append(legend);
+  return node;
+}
+
+function rocCurves(curves) {
+  const mean = d3.mean(curves.classes, (c) => c.roc_auc);
+  return curveFigure(curves, (c) => c.roc, {
+    x: { label: "share of other rows taken for it", domain: [0, 1] }, y: { label: "share of its rows found", domain: [0, 1], grid: true },
+    diagonal: true, ariaLabel: "ROC curve", ariaDescription: `Area ${fixed(mean)}`,
+  }, curves.classes.length === 1 ? ["ROC curve of ", name(CLASSES[curves.classes[0].class], 30), `: area ${fixed(mean)}.`] : `ROC curves, each class against the others: mean area ${fixed(mean)}.`,
+  (c) => fixed(c.roc_auc, 3));
+}
+
+function precisionRecall(curves) {
+  const mean = d3.mean(curves.classes, (c) => c.average_precision);
+  return curveFigure(curves, (c) => c.precision_recall, {
+    x: { label: "recall: share of its rows found", domain: [0, 1] }, y: { label: "precision", domain: [0, 1], grid: true },
+    ariaLabel: "Precision and recall", ariaDescription: `Average precision ${fixed(mean)}`,
+  }, curves.classes.length === 1 ? ["Precision and recall of ", name(CLASSES[curves.classes[0].class], 30), `: average precision ${fixed(mean)}.`] : `Precision and recall of each class: mean average precision ${fixed(mean)}.`,
+  (c) => fixed(c.average_precision, 3));
+}
+
+function calibration(curves) {
+  const bins = curves.calibration.map((b) => {
+    // Wilson's interval, 95 %: it stays within 0 and 1.
+    const [z, n] = [1.96, b.n_rows];
+    const middle = (b.observed + z * z / (2 * n)) / (1 + z * z / n);
+    const half = z / (1 + z * z / n) * Math.sqrt(b.observed * (1 - b.observed) / n + z * z / (4 * n * n));
+    return { ...b, low: middle - half, high: middle + half };
+  });
+  const of = CLASSES.length === 2 ? ["the probability of ", name(CLASSES[1], 30)] : ["the largest probability of each row"];
+  return figure(["Calibration: what ", ...of, " says, and how often it came true, with 95 % intervals; on the dashed line they agree."],
+    (width) => plot({
+      width, height: width, aspectRatio: 1,
+      x: { label: "predicted probability", domain: [0, 1] }, y: { label: "share that came true", domain: [0, 1], grid: true },
+      ariaLabel: "Calibration", ariaDescription: bins.map((b) => `${fixed(b.predicted, 2)}: ${fixed(b.observed, 2)}`).join(", "),
+      marks: [
+        Plot.line([[0, 0], [1, 1]], { stroke: "var(--quiet)", strokeDasharray: "4,3" }),
+        Plot.ruleX(bins, { x: (b) => b.predicted, y1: (b) => b.low, y2: (b) => b.high, stroke: "var(--one)", strokeOpacity: 0.5 }),
+        Plot.line(bins, { x: (b) => b.predicted, y: (b) => b.observed, stroke: "var(--one)", strokeOpacity: 0.5 }),
+        Plot.dot(bins, { x: (b) => b.predicted, y: (b) => b.observed, fill: "var(--one)", r: 3.5, tip: true,
+          title: (b) => `${counted(b.n_rows, "row")}\npredicted ${fixed(b.predicted, 3)}, came true ${fixed(b.observed, 3)}` }),
+      ],
+    }), { most: 420 });
+}
+
+function columns() {
+  if (!DATA.importance) {
+    section("columns", "Columns", missing("Importance is measured on a table with the target: ", el("code", {}, "pitchpipe report MODEL --table HOLDOUT"), ". ", DATA.why_no_importance ?? ""));
+    return;
+  }
+  const top = [...DATA.importance].sort((a, b) => b.error_increase - a.error_increase);
+  const shown = top.slice(0, 25).map((i, place) => ({ ...i, place }));
+  // Five shuffles: Student's t with four degrees of freedom.
+  const half = (i) => 2.776 * i.standard_error;
+  const key = (i) => String(i.place);
+  const rows = top.map((i, place) => el("tr", {}, el("td", {}, name(i.column)),
+    number(`importance.${place}.error_increase`, i.error_increase, (i.error_increase >= 0 ? "+" : "\u2212") + fixed(Math.abs(i.error_increase))),
+    number(`importance.${place}.standard_error`, i.standard_error, "\u00b1 " + fixed(half(i)))));
+  section("columns", "Columns",
+    quiet(`How much ${ERROR_NAME} grows when a column's cells change places, on ${DATA.importance_on}: mean and 95 % interval of five shuffles. Columns that tell the same take importance from each other.`),
+    figure(top.length > shown.length ? `The ${shown.length} most important of ${top.length} columns.` : "All columns.",
+      (width) => plot({
+        width, height: 46 + 22 * shown.length, marginLeft: Math.min(180, width * 0.36),
+        x: { label: `growth of ${ERROR_NAME}`, grid: true }, y: { label: null, domain: shown.map(key), tickFormat: (d) => label(shown[+d].column) },
+        ariaLabel: "Importance of columns", ariaDescription: shown.slice(0, 8).map((i) => `${cut(i.column, 40)} ${fixed(i.error_increase)}`).join(", "),
+        marks: [
+          Plot.ruleX([0], { stroke: "var(--quiet)" }),
+          Plot.barX(shown, { x: (i) => i.error_increase, y: key, fill: "var(--one)", fillOpacity: 0.55 }),
+          Plot.ruleY(shown, { y: key, x1: (i) => i.error_increase - half(i), x2: (i) => i.error_increase + half(i), stroke: "var(--ink)", strokeWidth: 1.5 }),
+        ],
+      }), { most: 760 }),
+    el("details", {}, el("summary", {}, "As a table"), el("div", { class: "scroll" }, el("table", {},
+      el("thead", {}, el("tr", {}, ["column", "growth of the error", "95 % interval"].map((t) => el("th", { scope: "col" }, t)))), el("tbody", {}, rows)))),
+    DATA.dependence.length ? el("h3", {}, "How predictions depend on the most important") : null,
+    DATA.dependence.length ? quiet("Mean probability where all rows are given the same value in this column and keep their own in the others.") : null,
+    el("div", { class: "side" }, DATA.dependence.map(dependence)));
+}
+
+function dependence(one) {
+  const classes = CLASSES.length === 2 ? [1] : d3.range(Math.min(CLASSES.length, 6));
+  const lines = classes.map((k) => ({ k, points: one.values.map((v, i) => ({ v, p: one.probabilities[i][k], i: String(i) })) }));
+  const isNumber = one.kind === "numeric";
+  const node = figure([name(one.column, 40), `, over ${counted(one.n_rows, "row")}`, CLASSES.length === 2 ? [": probability of ", name(CLASSES[1], 30)] : ""].flat(),
+    (width) => plot({
+      width, height: 220, marginBottom: isNumber ? 40 : 70,
+      x: isNumber ? { label: "value" } : { type: "point", label: null, domain: one.values.map((_, i) => String(i)), tickFormat: (d) => label(one.values[+d], 14), tickRotate: -30 },
+      y: { label: "mean probability", domain: [0, 1], grid: true },
+      ariaLabel: "Dependence on a column", ariaDescription: `${cut(one.column, 60)}`,
+      marks: lines.flatMap(({ k, points }, i) => {
+        const x = isNumber ? (p) => p.v : (p) => p.i;
+        return [isNumber ? Plot.line(points, { x, y: (p) => p.p, ...lineStyle(i), strokeWidth: 2 }) : Plot.dot(points, { x, y: (p) => p.p, fill: lineStyle(i).stroke, r: 4 })];
+      }),
+    }), { most: 480 });
+  if (classes.length > 1) {
+    node.append(el("div", { class: "quiet legend" }, classes.flatMap((k, i) => {
+      const mark = el("span", { "aria-hidden": "true" }, "\u25ac ");
+      mark.style.color = lineStyle(i).stroke;
+      return [el("span", {}, mark, name(CLASSES[k], 18)), " "];
+    })));
+  }
+  return node;
+}

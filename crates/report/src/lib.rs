@@ -1,0 +1,15 @@
+//! A model and how it was found, as one self-contained page: no network, light and dark, to be read on a phone and on
+//! paper.
+//!
+//! [`ReportData`] is what the page knows, one JSON document with the same structures as `fit --json`; the page's script
+//! draws it. All that comes from a user is data in that document, and is set as text.
+
+mod comparison;
+mod data;
+mod model_json;
+mod page;
+
+pub use comparison::{ComparedModel, ComparisonData};
+pub use data::{HeldOut, ReportData};
+pub use model_json::{importance_json, report_json};
+pub use page::OPENING;
