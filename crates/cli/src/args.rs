@@ -2,6 +2,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+use crate::compare::CompareArgs;
 use crate::evaluate::EvaluateArgs;
 use crate::export::ExportArgs;
 use crate::fit::FitArgs;
@@ -9,6 +10,7 @@ use crate::help_files::{CompletionsArgs, ManArgs};
 use crate::inspect::InspectArgs;
 use crate::meta::MetaArgs;
 use crate::predict::PredictArgs;
+use crate::report::ReportArgs;
 use crate::table_args::TableArgs;
 
 /// AutoML within a time budget.
@@ -33,10 +35,12 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
     Predict(PredictArgs),
     Evaluate(EvaluateArgs),
     Inspect(InspectArgs),
+    Report(ReportArgs),
+    Compare(CompareArgs),
     Export(ExportArgs),
     Describe(DescribeArgs),
     Meta(MetaArgs),

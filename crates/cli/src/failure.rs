@@ -14,7 +14,7 @@ use crate::values::{written_duration, written_size};
 
 /// An error and, where there is one, the next thing to try.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     message: String,
     help: Option<String>,
 }
@@ -26,6 +26,16 @@ impl Failure {
 
     pub(crate) fn with_help(message: String, help: String) -> Self {
         Self { message, help: Some(help) }
+    }
+
+    /// What went wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The next thing to try, in the flags of the command line.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
     /// The system gave no more memory.
@@ -43,7 +53,7 @@ impl Failure {
     /// The same, without proposals of flags that say what columns are: a model knows that, and the commands that take
     /// one have no such flags.
     pub(crate) fn of_a_models_table(mut self) -> Self {
-        const FOREIGN: [&str; 3] = ["--categorical ", "--numeric ", "--exclude "];
+        const FOREIGN: [&str; 4] = ["--categorical ", "--numeric ", "--exclude ", "--include "];
         if let Some(help) = &self.help {
             let is_foreign = |clause: &&str| FOREIGN.iter().any(|flag| clause.contains(flag));
             let clauses: Vec<&str> =
@@ -55,12 +65,12 @@ impl Failure {
     }
 
     /// What is wrong with the columns of a file.
-    pub(crate) fn of_schema(file: &str, error: &SchemaError) -> Self {
+    pub fn of_schema(file: &str, error: &SchemaError) -> Self {
         Self { message: format!("{file}: {error}"), help: Some(error.help()) }
     }
 
     /// Why a model could not be read.
-    pub(crate) fn of_model_file(path: &Path, error: &ModelFileError) -> Self {
+    pub fn of_model_file(path: &Path, error: &ModelFileError) -> Self {
         let file = path.display();
         let help = match error {
             ModelFileError::Io(e) => {
@@ -88,7 +98,7 @@ impl Failure {
     }
 
     /// Why a model could not be applied to a table.
-    pub(crate) fn of_prediction(table: &str, error: &PredictError) -> Self {
+    pub fn of_prediction(table: &str, error: &PredictError) -> Self {
         match error {
             PredictError::Schema(error) => Self::of_schema(table, error),
             PredictError::Table(error) => Self { message: error.to_string(), help: error.help() },
@@ -105,7 +115,7 @@ impl Failure {
     }
 
     /// Why a search gave no model.
-    pub(crate) fn of_search(file: &str, error: &AutoMlError) -> Self {
+    pub fn of_search(file: &str, error: &AutoMlError) -> Self {
         let help = match error {
             AutoMlError::OutOfTime { budget, .. } => {
                 format!("try --time-budget {}", written_duration((*budget * 5).max(LEAST_SENSIBLE)))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pitchpipe_automl::{LabelledRows, Model};
-use pitchpipe_table::{CancelCheck, RawTable, Schema, Source};
+use pitchpipe_table::{CancelCheck, RawTable, ReadOptions, Schema, Source};
 
 use crate::console::say_line;
 use crate::failure::Failure;
@@ -43,15 +43,18 @@ pub(crate) fn read_for(
 ) -> Result<RawTable, Failure> {
     let source = Source::from_argument(file);
     let source = source.kept()?;
+    // A table without rows has no predictions, which is no error.
+    let options =
+        |columns: Vec<String>| ReadOptions { allow_no_rows: true, ..reading.options(columns) };
     let columns = match as_text {
         AsText::These(columns) => columns.to_vec(),
         AsText::All => {
-            let table = schema.read(&source, reading.options(Vec::new()), cancel)?;
+            let table = schema.read(&source, options(Vec::new()), cancel)?;
             table.columns.into_iter().map(|column| column.name).collect()
         }
     };
     schema
-        .read(&source, reading.options(columns), cancel)
+        .read(&source, options(columns), cancel)
         .map_err(|error| Failure::from(error).of_a_models_table())
 }
 

@@ -26,6 +26,7 @@ pub(crate) enum Product {
     Model,
     Surrogate,
     Script,
+    Report,
 }
 
 impl Product {
@@ -34,6 +35,7 @@ impl Product {
             Self::Model => "model",
             Self::Surrogate => "surrogate",
             Self::Script => "script",
+            Self::Report => "report",
         }
     }
 
@@ -42,6 +44,7 @@ impl Product {
             Self::Model => Model::MAGIC,
             Self::Surrogate => Surrogate::MAGIC,
             Self::Script => SCRIPT_OPENING.as_bytes(),
+            Self::Report => pitchpipe_report::OPENING.as_bytes(),
         }
     }
 }
@@ -88,6 +91,18 @@ pub(crate) fn check(
         format!("{} is there already, and is no {} of pitchpipe", out.display(), product.name()),
         "name another file, or pass --force to replace it".to_owned(),
     ))
+}
+
+/// Two results do not go to one file.
+pub(crate) fn check_differs(report: &Path, out: &Path) -> Result<(), Failure> {
+    let is_same = identity(report).is_some_and(|one| Some(one) == identity(out));
+    match report == out || is_same {
+        false => Ok(()),
+        true => Err(Failure::with_help(
+            format!("{} cannot hold both the model and the report", out.display()),
+            "name another file with --report".to_owned(),
+        )),
+    }
 }
 
 /// An output that is also an input would be gone.

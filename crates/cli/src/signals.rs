@@ -4,6 +4,7 @@
 //! once. Every other command ends at the first. Either way no half-written file is left behind.
 
 use std::io;
+use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -37,7 +38,8 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
     wanted.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
     let mut signals = Signals::new(wanted)?;
     hold_up_aborts()?;
-    let out_of_memory = Failure::out_of_memory().to_string();
+    let out_of_memory: Arc<str> = Failure::out_of_memory().to_string().into();
+    give_up_on_refused_memory(Arc::clone(&out_of_memory));
     let listen = move || {
         for signal in signals.forever() {
             if signal == SIGABRT {
@@ -58,6 +60,19 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
     };
     thread::Builder::new().name("signals".to_owned()).stack_size(STACK).spawn(listen)?;
     Ok(())
+}
+
+/// The linear algebra panics where the standard library would abort, when memory cannot be had.
+fn give_up_on_refused_memory(out_of_memory: Arc<str>) {
+    let say_panic = panic::take_hook();
+    panic::set_hook(Box::new(move |told| {
+        if told.payload_as_str().is_some_and(|message| message.contains("AllocError")) {
+            abandon_writes();
+            say_bytes(out_of_memory.as_bytes());
+            low_level::exit(1);
+        }
+        say_panic(told);
+    }));
 }
 
 /// Under `nohup` a hangup is ignored, and is to stay so.

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use pitchpipe_table::{Format, ReadOptions, SchemaOptions, Source};
+use pitchpipe_table::{Format, Limits, ReadOptions, SchemaOptions, Source};
+
+use crate::values::size;
 
 /// A table and what its columns are; whatever is not said is detected.
 #[derive(Debug, ClapArgs)]
@@ -25,6 +27,10 @@ struct ColumnArgs {
     #[arg(long, value_name = "COLUMN")]
     exclude: Vec<String>,
 
+    /// A column to learn from although it would be left out, such as a number for each row; can be repeated
+    #[arg(long, value_name = "COLUMN")]
+    include: Vec<String>,
+
     /// A column of categories, even if they are numbers; can be repeated
     #[arg(long, value_name = "COLUMN")]
     categorical: Vec<String>,
@@ -32,6 +38,14 @@ struct ColumnArgs {
     /// A column of numbers, even if they are declared as categories; can be repeated
     #[arg(long, value_name = "COLUMN")]
     numeric: Vec<String>,
+
+    /// How many classes the target may have
+    #[arg(long, value_name = "N", default_value_t = Limits::default().n_classes)]
+    max_classes: usize,
+
+    /// How many categories of a column are told apart; the rarest of more count as one
+    #[arg(long, value_name = "N", default_value_t = Limits::default().n_levels, value_parser = levels)]
+    max_levels: usize,
 }
 
 /// How to read a table.
@@ -61,6 +75,14 @@ pub(crate) struct ReadingArgs {
     /// The first row of a text table holds data, even if it looks like names
     #[arg(long)]
     no_header: bool,
+
+    /// How many columns the table may have
+    #[arg(long, value_name = "N", default_value_t = Limits::default().n_columns)]
+    max_columns: usize,
+
+    /// How long a row of a text table may be, at most 2GiB
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = row_size)]
+    max_row: usize,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -89,9 +111,15 @@ impl TableArgs {
         SchemaOptions {
             target: target.cloned(),
             exclude: self.columns.exclude.clone(),
+            include: self.columns.include.clone(),
             categorical: self.columns.categorical.clone(),
             numeric: self.columns.numeric.clone(),
-            depends_on: None,
+            limits: Limits {
+                n_classes: self.columns.max_classes,
+                n_levels: self.columns.max_levels,
+                ..Limits::default()
+            },
+            ..SchemaOptions::default()
         }
     }
 }
@@ -111,8 +139,27 @@ impl ReadingArgs {
             delimiter: self.delimiter,
             header: (self.header || self.no_header).then_some(self.header),
             categorical,
+            limits: Limits {
+                n_columns: self.max_columns,
+                row_bytes: self.max_row,
+                ..Limits::default()
+            },
             ..ReadOptions::default()
         }
+    }
+}
+
+fn levels(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 2..=1_000_000) => Ok(n),
+        _ => Err("it must be a number from 2 to 1000000".to_owned()),
+    }
+}
+
+fn row_size(text: &str) -> Result<usize, String> {
+    match usize::try_from(size(text)?) {
+        Ok(bytes) if bytes <= Limits::MOST_ROW_BYTES => Ok(bytes),
+        _ => Err("no row can be longer than 2GiB".to_owned()),
     }
 }
 

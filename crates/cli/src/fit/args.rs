@@ -54,6 +54,15 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) force: ForceArgs,
 
+    /// Also write a report, a page to open in a browser: how the search went, the ensemble, curves, what matters
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Keep nothing in the model but what predicts: no list of all that was tried, no curves and no counts of the table.
+    /// They make the file some kilobytes larger, hold no rows, and a report tells little without them
+    #[arg(long)]
+    pub(crate) no_history: bool,
+
     /// How pipelines are chosen
     #[arg(long, default_value = "auto", value_parser = method())]
     pub(crate) method: Method,

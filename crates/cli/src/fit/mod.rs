@@ -4,6 +4,7 @@ mod args;
 mod interrupt;
 mod notes;
 mod progress;
+mod report;
 mod summary;
 
 use std::ops::ControlFlow;
@@ -51,7 +52,9 @@ pub(crate) fn run(
         .seed(args.seed)
         .repeatable(args.repeatable)
         .started_at(started)
-        .cancel(interrupt.flag());
+        .cancel(interrupt.flag())
+        .keep_history(!args.no_history)
+        .keep_back(report::kept_back(args));
     if let Some(combination) = args.ensemble {
         search = search.ensemble(combination);
     }
@@ -79,10 +82,12 @@ pub(crate) fn run(
     if let Some(failures) = reporter.failures().filter(|_| !args.json) {
         notes::tell_all(args, &file, Weight::Warning, &[failures]);
     }
-    let model = result.map_err(|error| Failure::of_search(&file, &error))?;
+    let mut model = result.map_err(|error| Failure::of_search(&file, &error))?;
+    model.annotate(Some(report::command_line()), notes::without_cells(&table_report));
     let n_bytes = save(&model, &args.out)?;
 
     let ended_early = interrupt.flag().load(Ordering::Relaxed);
+    report::write(args, &model, &dataset, n_bytes, started, ended_early)?;
     let made = summary::Made { args, file: &file, table: &table_report, model: &model, n_bytes };
     let text = match (args.quiet, args.json) {
         (true, _) => String::new(),
@@ -100,7 +105,10 @@ fn check_output(args: &FitArgs) -> Result<(), Failure> {
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
     output::check_is_no_input(&args.out, &inputs)?;
     output::check_name(&args.out, Product::Model, "pp")?;
-    output::check(&args.out, &inputs, Product::Model, args.force)
+    output::check(&args.out, &inputs, Product::Model, args.force)?;
+    let Some(report) = &args.report else { return Ok(()) };
+    output::check_differs(report, &args.out)?;
+    output::check(report, &inputs, Product::Report, args.force)
 }
 
 fn cores() -> usize {

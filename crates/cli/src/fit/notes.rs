@@ -34,6 +34,22 @@ pub(super) fn tell(args: &FitArgs, file: &str, report: &Report) {
     tell_all(args, file, Weight::Note, &sentences(left_out));
 }
 
+/// The notes on a table that may be kept in a file: no cell is quoted.
+pub(super) fn without_cells(report: &Report) -> Vec<String> {
+    let sentence = |note: &Note| match note {
+        // Columns that are left out have a place of their own.
+        Note::LeftOut { .. } => None,
+        Note::StrayText { column, n_numbers, n_present, .. } => Some(format!(
+            "column {column:?} is text, though {n_numbers} of its {n_present} cells are numbers"
+        )),
+        Note::RowsWithoutTarget { target, n_left_out, n_rows, .. } => Some(format!(
+            "{n_left_out} of {n_rows} rows have no class in column {target:?} and are left out"
+        )),
+        other => Some(other.to_string()),
+    };
+    report.notes.iter().filter_map(sentence).collect()
+}
+
 /// Tells sentences of one weight about a file.
 pub(super) fn tell_all(args: &FitArgs, file: &str, weight: Weight, sentences: &[String]) {
     let word = match weight {

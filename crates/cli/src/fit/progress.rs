@@ -224,6 +224,8 @@ mod tests {
         note(Happened::Finished {
             pipeline,
             error: 0.25,
+            balanced_error: None,
+            predicted_error: None,
             secs: 0.5,
             n_evaluated: 12,
             best_error: 0.125,

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use pitchpipe_automl::{Measured, Model, StopReason};
+use pitchpipe_report::report_json;
 use pitchpipe_table::Report as TableReport;
 use serde_json::json;
 
 use super::FitArgs;
-use crate::inspect::{ensemble_lines, report_json};
+use crate::inspect::ensemble_lines;
 use crate::scores::ScoreTable;
 use crate::text::{counted, shown};
 
@@ -46,6 +47,9 @@ impl Made<'_> {
         let early = if ended_early { ", the best model before the interrupt" } else { "" };
         let out = self.args.out.display();
         text += &format!("\nsaved: {out}{early}\n");
+        if let Some(report) = &self.args.report {
+            text += &format!("report: {}\n", report.display());
+        }
         text += &format!("next:  pitchpipe predict {out} TABLE, pitchpipe inspect {out}\n");
         text
     }
@@ -55,6 +59,7 @@ impl Made<'_> {
             "event": "saved",
             "out": self.args.out.display().to_string(),
             "bytes": self.n_bytes,
+            "history_bytes": self.model.history_bytes(),
             "elapsed_secs": elapsed.as_secs_f64(),
             "interrupted": ended_early,
             "report": report_json(self.model),

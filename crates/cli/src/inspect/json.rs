@@ -1,7 +1,8 @@
 //! A model for machines: one JSON object.
 
 use pitchpipe_automl::{Importance, Model};
-use pitchpipe_table::{Kind, Schema};
+use pitchpipe_report::{importance_json, report_json};
+use pitchpipe_table::{Input, Kind, Schema};
 use serde_json::{Value, json};
 
 pub(super) fn of(file: &str, model: &Model, importances: Option<&[Importance]>) -> String {
@@ -11,41 +12,19 @@ pub(super) fn of(file: &str, model: &Model, importances: Option<&[Importance]>) 
         "schema": model.schema().map(schema_json),
     });
     if let Some(importances) = importances {
-        let all = importances.iter().map(|i| {
-            json!({"column": i.column, "error_increase": i.increase, "standard_error": i.standard_error})
-        });
-        object["importance"] = all.collect();
+        object["importance"] = importance_json(importances);
     }
     format!("{object}\n")
 }
 
-/// How a model was made and what it is made of.
-pub(crate) fn report_json(model: &Model) -> Value {
-    let learners = model.base_learners().iter().map(|learner| {
-        json!({
-            "weight": learner.weight(),
-            "pipeline": learner.pipeline().to_string(),
-            "settings": learner.pipeline(),
-            "models": learner.n_models(),
-        })
-    });
-    let mut object = serde_json::to_value(model.report()).expect("a report is plain data");
-    object["base_learners"] = learners.collect();
-    object["combination"] = json!(model.combination());
-    object["decision"] = json!(model.decision());
-    object
-}
-
-fn schema_json(schema: &Schema) -> Value {
-    let columns = schema.inputs().iter().map(|input| match &input.kind {
-        Kind::Numeric => json!({"name": input.name, "kind": "numeric"}),
-        Kind::Categorical(levels) => {
-            json!({"name": input.name, "kind": "categorical", "levels": levels.names()})
+/// The columns that a model expects.
+pub fn schema_json(schema: &Schema) -> Value {
+    let columns = schema.inputs().iter().map(|input| {
+        let mut column = column_json(input);
+        if let Some(rule) = &input.rule {
+            column["read_as"] = json!(rule.in_words());
         }
-        Kind::Date(parts) => json!({
-            "name": input.name, "kind": "date",
-            "parts": parts.iter().map(|part| part.name()).collect::<Vec<_>>(),
-        }),
+        column
     });
     let left_out = schema
         .left_out()
@@ -57,4 +36,20 @@ fn schema_json(schema: &Schema) -> Value {
         "target": target,
         "left_out": left_out.collect::<Vec<_>>(),
     })
+}
+
+fn column_json(input: &Input) -> Value {
+    match &input.kind {
+        Kind::Numeric => json!({"name": input.name, "kind": "numeric"}),
+        Kind::Categorical(levels) => {
+            json!({"name": input.name, "kind": "categorical", "levels": levels.names()})
+        }
+        Kind::Date(parts) => json!({
+            "name": input.name, "kind": "date",
+            "parts": parts.iter().map(|part| part.name()).collect::<Vec<_>>(),
+        }),
+        Kind::FreeText(groups) => {
+            json!({"name": input.name, "kind": "free_text", "parts": groups.names()})
+        }
+    }
 }

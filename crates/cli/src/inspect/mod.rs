@@ -1,5 +1,6 @@
 //! `pitchpipe inspect`: what is inside a model.
 
+mod chart;
 mod importance;
 mod json;
 mod text;
@@ -11,7 +12,7 @@ use clap::Args as ClapArgs;
 use crate::failure::Failure;
 use crate::model_table::load;
 use crate::table_args::ReadingArgs;
-pub(crate) use json::report_json;
+pub use json::schema_json;
 pub(crate) use text::ensemble_lines;
 
 /// Say what is inside a model: its pipelines and their weights, what else was tried, the columns it expects.
@@ -51,8 +52,13 @@ pub(crate) fn run(args: &InspectArgs) -> Result<String, Failure> {
     };
     let file = args.model.display().to_string();
     let importances = importances.as_deref();
-    Ok(match args.json {
-        true => json::of(&file, &model, importances),
-        false => text::of(&file, &model, importances, args.top),
+    if args.json {
+        return Ok(json::of(&file, &model, importances));
+    }
+    let text = text::of(&file, &model, importances, args.top);
+    let drawn = model.history().zip(chart::terminal_width());
+    Ok(match drawn.and_then(|(history, width)| chart::of(history, width)) {
+        Some(chart) => format!("{text}\n{chart}"),
+        None => text,
     })
 }

@@ -180,6 +180,11 @@ fn schema_lines(schema: &Schema) -> String {
             Kind::Numeric => "numeric".to_owned(),
             Kind::Categorical(levels) => format!("categorical, {}", counted(levels.len(), "level")),
             Kind::Date(_) => "date".to_owned(),
+            Kind::FreeText(_) => "free text".to_owned(),
+        };
+        let kind = match &input.rule {
+            Some(rule) => format!("{kind}: {}", rule.in_words()),
+            None => kind,
         };
         vec![shown(&input.name, LONGEST_NAME), kind]
     };

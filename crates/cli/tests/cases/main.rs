@@ -6,6 +6,9 @@
 //! the same every time.
 #![cfg(unix)]
 
+mod cells;
+mod index;
+mod limits;
 mod nothing_lost;
 mod numbers;
 mod said;

@@ -12,6 +12,12 @@ fn scores_are_called_scores() {
             ..PLAIN
         },
         Case {
+            name: "beside the most common class and a plain forest",
+            line: "pitchpipe inspect m.pp",
+            stdout: &["majority class", "random forest"],
+            ..PLAIN
+        },
+        Case {
             name: "the rows that a model was trained on",
             line: "pitchpipe inspect m.pp",
             stdout: &["trained on 120 rows"],
@@ -37,6 +43,30 @@ fn predictions_join_their_rows() {
                 "error: new.csv has no column \"shop\" to keep",
                 "help: its columns are size, colour",
             ],
+            ..PLAIN
+        },
+        Case {
+            name: "a table without rows has no predictions, in any format",
+            line: "head -1 new.csv > t.csv; head -1 new.csv | tr , '\t' > t.tsv
+                pitchpipe predict m.pp t.csv --proba --out e.parquet && pitchpipe predict m.pp t.tsv --out e.arrow \
+                    && pitchpipe predict m.pp t.csv --keep all",
+            stdout: &["e.parquet: 0 rows predicted\n", "e.arrow: 0 rows predicted\n", "size,colour,weight,kind,prediction\n"],
+            changes: &["t.csv", "t.tsv", "e.parquet", "e.arrow"],
+            ..PLAIN
+        },
+        Case {
+            name: "and nothing to measure on",
+            line: "head -1 new.csv > t.csv; pitchpipe evaluate m.pp t.csv",
+            code: 1,
+            stderr: &["error: t.csv: "],
+            changes: &["t.csv"],
+            ..PLAIN
+        },
+        Case {
+            name: "one row out for each row in, blank lines and rows without a class too",
+            line: "{ head -3 new.csv; echo; echo; sed -n 4,5p new.csv; echo ',,,'; } > t.csv; pitchpipe predict m.pp t.csv | wc -l",
+            stdout: &["8\n"],
+            changes: &["t.csv"],
             ..PLAIN
         },
         Case {

@@ -65,6 +65,40 @@ fn a_search_says_what_it_did() {
 }
 
 #[test]
+fn what_is_no_table_is_called_by_its_name() {
+    let refused = Case { code: 1, changes: &["t.csv"], ..PLAIN };
+    check(&[
+        Case {
+            name: "JSON",
+            line: "echo '[{\"a\": 1, \"b\": 2}]' > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv is JSON, which is not read", "help: save the table as CSV or Parquet"],
+            ..refused
+        },
+        Case {
+            name: "HTML",
+            line: "echo '<!DOCTYPE html><html><body>Not found</body></html>' > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv is an HTML page, which is not read"],
+            ..refused
+        },
+        Case {
+            name: "a table of nothing but the target",
+            line: "printf 'y\\na\\nb\\na\\n' > t.csv; pitchpipe fit t.csv --target y --out new.pp",
+            stderr: &["error: t.csv: no column is left to learn from: the table has no column but the target", "help: add columns to learn from"],
+            ..refused
+        },
+        Case {
+            name: "many classes of few rows are counted as classes",
+            line: "{ echo 'a,y'; for i in $(seq 80); do echo \"$((i * 7 % 11)),c$((i % 15))\"; done; for i in $(seq 15); do echo \"$i,r$i\"; done; } > t.csv
+                pitchpipe describe t.csv --target y",
+            code: 0,
+            stdout: &["\"r13\" (1) and 10 more classes"],
+            not: &["more columns"],
+            ..refused
+        },
+    ]);
+}
+
+#[test]
 fn predict_proposes_flags_that_it_has() {
     check(&[Case {
         name: "a word among numbers",
