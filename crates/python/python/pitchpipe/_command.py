@@ -1,0 +1,13 @@
+"""The command ``pitchpipe``, as it comes with the package."""
+
+import signal
+import sys
+
+from ._native import command
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    # The command listens to Ctrl-C itself; Python's own answer would come after it, as a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(command(sys.argv))

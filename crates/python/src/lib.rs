@@ -1,0 +1,51 @@
+//! What Python calls: tables in by the Arrow C interface, numpy arrays and plain objects out.
+//!
+//! This room converts and lets go of the GIL while others work. What a user of the package sees is written in Python, in
+//! `python/pitchpipe`; this is its module `pitchpipe._native`.
+
+mod fit;
+mod meta;
+mod model;
+mod objects;
+mod pool;
+mod settings;
+mod tables;
+mod words;
+
+use pyo3::prelude::*;
+
+/// The part of pitchpipe that is written in Rust.
+#[pymodule]
+mod _native {
+    use std::ffi::OsString;
+
+    use pitchpipe_automl::Method;
+    use pitchpipe_automl::online::DEFAULT_TIME_BUDGET;
+    use pitchpipe_table::Metric;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::fit::fit;
+    #[pymodule_export]
+    use crate::meta::Surrogate;
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::tables::Table;
+    #[pymodule_export]
+    use crate::words::OutOfTime;
+
+    /// Runs a command line, the program's name first, and gives the exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
+        py.detach(|| pitchpipe_cli::main_with_args(args))
+    }
+
+    #[pymodule_init]
+    fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        m.add("DEFAULT_TIME_BUDGET", DEFAULT_TIME_BUDGET.as_secs_f64())?;
+        m.add("METHODS", Method::ALL.map(Method::name).to_vec())?;
+        m.add("METRICS", Metric::ALL.map(Metric::name).to_vec())
+    }
+}

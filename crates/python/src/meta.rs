@@ -1,0 +1,97 @@
+//! What was learnt from other tables: its facts, and what it expects of every pipeline on a new one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pitchpipe_automl::Pipeline;
+use pitchpipe_automl::surrogate::{DatasetSize, ErrorKind, Surrogate as Trained};
+use pitchpipe_table::Dataset;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+
+use crate::objects::plain;
+use crate::settings::Settings;
+use crate::tables::Table;
+use crate::words::{of_schema, of_surrogate};
+
+/// A surrogate: of a file, or the one inside.
+#[pyclass(frozen, module = "pitchpipe._native")]
+pub(crate) struct Surrogate {
+    trained: Arc<Trained>,
+}
+
+/// Pipelines in words, the error of each, its seconds.
+type Expected<'py> = (Vec<String>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl Surrogate {
+    /// Reads a surrogate that `pitchpipe meta train` wrote; without a path, takes the one inside.
+    #[new]
+    #[pyo3(signature = (path=None))]
+    fn new(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Self> {
+        let trained = py.detach(|| match path {
+            Some(path) => Trained::read(&path).map(Arc::new),
+            None => Ok(Trained::embedded()),
+        });
+        trained.map(|trained| Self { trained }).map_err(of_surrogate)
+    }
+
+    /// What it was trained on, and how well it does, as `pitchpipe meta info --json` says it.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        plain(py, &serde_json::to_value(self.trained.facts()).expect("facts are plain data"))
+    }
+
+    /// How many pipelines it speaks of.
+    #[getter]
+    fn n_pipelines(&self) -> usize {
+        self.trained.space().n_pipelines()
+    }
+
+    /// Which pipeline does best on average.
+    #[getter]
+    fn best_on_average(&self) -> String {
+        self.trained.space().pipeline(self.trained.best_on_average()).to_string()
+    }
+
+    /// What it expects of every pipeline on a table: its balanced error, given the errors of those that were run (by their
+    /// words), and the seconds that cross-validating it alone takes.
+    fn expect<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Table,
+        y: &Table,
+        settings: Settings,
+        observed: Vec<(String, f64)>,
+    ) -> PyResult<Expected<'py>> {
+        let table = x.to_train(py, y, &settings.read_options())?;
+        let (dataset, _) = Dataset::from_table(table, &settings.schema_options())
+            .map_err(|error| of_schema(&error))?;
+        let trained = &self.trained;
+        let space = trained.space();
+        let prior = trained
+            .prior(ErrorKind::Decided)
+            .or_else(|| trained.prior(ErrorKind::Native))
+            .ok_or_else(|| PyValueError::new_err("the surrogate holds no prior of errors"))?;
+        let (mut at, mut errors) = (Vec::new(), Vec::new());
+        for (words, error) in observed {
+            let pipeline = words
+                .parse::<Pipeline>()
+                .map_err(|e| PyValueError::new_err(format!("{words:?} is no pipeline: {e}")))?;
+            let id = space.find(&pipeline).ok_or_else(|| {
+                PyValueError::new_err(format!("the surrogate does not know the pipeline {words}"))
+            })?;
+            at.push(id.index());
+            errors.push(error);
+        }
+        let mut posterior = prior.posterior();
+        posterior
+            .observe(&at, &errors)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let secs = trained.runtimes().predict_secs(&DatasetSize::of(&dataset));
+        let pipelines = space.ids().map(|id| space.pipeline(id).to_string()).collect();
+        Ok((pipelines, PyArray1::from_vec(py, posterior.predict()), PyArray1::from_vec(py, secs)))
+    }
+}

@@ -1,0 +1,98 @@
+//! Tables as Python hands them over: anything with the Arrow C interface.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema as ArrowSchema};
+use pitchpipe_table::{RawTable, ReadOptions, Schema, from_batches};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::words::{TABLE, of_table};
+
+/// A table in memory: shared with whoever made it, not copied.
+#[pyclass(frozen, module = "pitchpipe._native")]
+pub(crate) struct Table {
+    batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl Table {
+    /// From anything with `__arrow_c_stream__` or `__arrow_c_array__`.
+    #[new]
+    fn new(data: AnyRecordBatch) -> PyResult<Self> {
+        let (mut batches, schema) = data.into_table()?.into_inner();
+        if batches.is_empty() {
+            batches.push(RecordBatch::new_empty(schema));
+        }
+        Ok(Self { batches })
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.batches[0].schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// How many rows there are.
+    #[getter]
+    fn n_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// The same columns under other names.
+    fn renamed(&self, names: Vec<String>) -> PyResult<Self> {
+        let schema = self.batches[0].schema();
+        if names.len() != schema.fields().len() {
+            return Err(PyValueError::new_err("a name for each column is needed"));
+        }
+        let named = |(field, name): (&Arc<Field>, String)| field.as_ref().clone().with_name(name);
+        let fields: Vec<Field> = schema.fields().iter().zip(names).map(named).collect();
+        let schema = Arc::new(ArrowSchema::new(fields));
+        let batch = |batch: &RecordBatch| {
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            let columns = batch.columns().to_vec();
+            RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)
+                .map_err(|e| PyValueError::new_err(e.to_string()))
+        };
+        Ok(Self { batches: self.batches.iter().map(batch).collect::<PyResult<_>>()? })
+    }
+}
+
+impl Table {
+    /// With the target as one more column: to learn from.
+    pub(crate) fn to_train(
+        &self,
+        py: Python<'_>,
+        y: &Self,
+        options: &ReadOptions,
+    ) -> PyResult<RawTable> {
+        let table = py.detach(|| from_batches(TABLE, &self.batches, options)).map_err(of_table)?;
+        y.joined_to(table)
+    }
+
+    /// Read by the rules of a schema; with the target, where there is one.
+    pub(crate) fn in_terms_of(
+        &self,
+        py: Python<'_>,
+        y: Option<&Self>,
+        schema: &Schema,
+    ) -> PyResult<RawTable> {
+        let options = ReadOptions { allow_no_rows: true, ..ReadOptions::default() };
+        let read = py.detach(|| schema.read_batches(TABLE, &self.batches, options));
+        let table = read.map_err(of_table)?;
+        match y {
+            Some(y) => y.joined_to(table),
+            None => Ok(table),
+        }
+    }
+
+    /// The target is a table of one column, whose name no feature has.
+    fn joined_to(&self, mut table: RawTable) -> PyResult<RawTable> {
+        let options = ReadOptions { allow_no_rows: true, ..ReadOptions::default() };
+        let target = from_batches("y", &self.batches, &options).map_err(of_table)?;
+        table.columns.extend(target.columns);
+        Ok(table)
+    }
+}

@@ -1,0 +1,105 @@
+"""scikit-learn's conventions, by scikit-learn's own checks and in its own tools."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.base import clone, is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from pitchpipe import PitchpipeClassifier
+
+
+def test_scikit_learns_checks_pass(quick):
+    """None is expected to fail."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(quick(max_evaluations=5), on_fail=None, on_skip=None)
+    failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+    assert failed == []
+    assert sum(r["status"] == "passed" for r in results) > 40
+
+
+def test_parameters_are_stored_as_given():
+    clf = PitchpipeClassifier("5m", metric="nonsense", n_jobs=-7)
+    assert clf.get_params()["time_budget"] == "5m"
+    assert clone(clf).get_params() == clf.get_params()
+    assert clf.set_params(metric="accuracy").metric == "accuracy"
+    assert is_classifier(clf)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"metric": "acuracy"}, "there is no metric \"acuracy\"; choose among balanced_error"),
+        ({"method": "obo"}, "there is no method \"obo\"; choose among auto, oboe"),
+        ({"ensemble": "mean"}, "choose average or vote"),
+        ({"decision": "mean"}, "choose among model, most-probable and balanced"),
+        ({"time_budget": "-1s"}, "time_budget is '-1s'"),
+        ({"time_budget": 0}, "more than nothing"),
+        ({"max_evaluations": 0}, "at least 1"),
+        ({"max_evaluations": None}, "at least 1 for a repeatable run"),
+        ({"n_jobs": 0}, "other than 0"),
+        ({"holdout": 1.5}, "between 0 and 1"),
+        ({"memory_limit": "4 parsecs"}, "such as '500MB' or '4GB'"),
+        ({"categorical_features": [9]}, "X has 4 columns"),
+        ({"categorical_features": ["q"]}, "no column \"q\""),
+        ({"group": 0, "time_order": 1}, "exclude each other"),
+    ],
+)
+def test_wrong_parameters_are_named_in_fit(quick, rows, settings, words):
+    with pytest.raises(ValueError) as error:
+        quick(**settings).fit(*rows)
+    assert words in str(error.value)
+
+
+def test_an_unfitted_classifier_says_so(quick):
+    with pytest.raises(NotFittedError):
+        quick().predict([[1.0]])
+    assert not hasattr(quick(), "leaderboard_")
+
+
+def test_it_works_in_scikit_learns_tools(quick, rows):
+    X, y = rows
+    assert make_pipeline(StandardScaler(), quick()).fit(X, y).score(X, y) > 0.9
+    assert cross_val_score(quick(n_jobs=None), X, y, cv=2, n_jobs=2).mean() > 0.8
+    search = GridSearchCV(quick(), {"metric": ["accuracy", "log_loss"]}, cv=2).fit(X, y)
+    assert search.best_estimator_.metric in ("accuracy", "log_loss")
+    stack = StackingClassifier([("pitchpipe", quick())], LogisticRegression(), cv=2).fit(X, y)
+    assert stack.score(X, y) > 0.9
+    calibrated = CalibratedClassifierCV(quick(), cv=2).fit(X, y)
+    assert calibrated.predict_proba(X).shape == (200, 2)
+
+
+def test_it_takes_what_a_column_transformer_gives(quick, rows):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(e=np.where(X[:, 2] > 0, "u", "v"))
+    columns = ColumnTransformer([("e", OneHotEncoder(sparse_output=False), ["e"])], remainder="passthrough")
+    pipeline = make_pipeline(columns.set_output(transform="pandas"), quick()).fit(frame, y)
+    assert "e__e_u" in pipeline[-1].feature_names_in_
+    assert pipeline.score(frame, y) > 0.9
+
+
+def test_weights_are_refused_with_what_to_do(quick, rows):
+    with pytest.raises(ValueError, match="repeat rows in proportion"):
+        quick().fit(*rows, sample_weight=np.ones(200))
+
+
+def test_defaults_are_the_command_lines(quick, rows):
+    from pitchpipe import _native
+
+    clf = PitchpipeClassifier()
+    assert clf.time_budget == _native.DEFAULT_TIME_BUDGET == 60
+    assert clf.metric == _native.METRICS[0] and clf.method == _native.METHODS[0]
