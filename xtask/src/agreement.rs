@@ -154,7 +154,7 @@ fn compare(entry: &Entry, ours: &[Option<f64>], published: &Published) -> Option
             })
             .collect()
     };
-    let replicates: Vec<Vec<Option<f64>>> = Imputer::ALL.map(replicate).to_vec();
+    let replicates: Vec<Vec<Option<f64>>> = Imputer::FILLING.map(replicate).to_vec();
     // With nothing missing all four are the same pipeline on other folds; else ours imputes the mean.
     let used: &[Vec<Option<f64>>] =
         if entry.missing_cells == 0 { &replicates } else { &replicates[1..2] };

@@ -14,6 +14,7 @@ mod surrogate;
 mod tests;
 #[cfg(unix)]
 mod torture;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,8 @@ enum Chore {
     /// Run random commands on damaged files under signals, limits, closed pipes and full disks; fail on any finding.
     #[cfg(unix)]
     Torture(torture::Options),
+    /// Build the Python package: a wheel and a source distribution, in target/wheels.
+    Wheel,
     /// Make the store in data/meta and the surrogate inside the program anew.
     Surrogate(surrogate::Options),
 }
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Reference(options) => reference::run(&options),
         #[cfg(unix)]
         Chore::Torture(options) => torture::torture(&options),
+        Chore::Wheel => wheel::make(),
         Chore::Surrogate(options) => surrogate::run(&options),
     };
     match result {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::python;
+use crate::{python, wheel};
 
 /// Formatting, lints, then every test.
 pub(crate) fn ci() -> Result<(), String> {
@@ -31,7 +31,8 @@ pub(crate) fn test() -> Result<(), String> {
     pytest("tests", "tests/python")?;
     // Exported scripts run on the oldest and on the newest scikit-learn that `export --help` names.
     pytest("export-oldest", "tests/python/test_export.py")?;
-    pytest("export-newest", "tests/python/test_export.py")
+    pytest("export-newest", "tests/python/test_export.py")?;
+    wheel::test()
 }
 
 /// Runs a command, echoing it first; fails if it fails.

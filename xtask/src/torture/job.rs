@@ -156,6 +156,9 @@ impl Job {
                     "--metric log-loss",
                     "--categorical size",
                     "--missing blue",
+                    "--include size",
+                    "--max-levels 2",
+                    "--max-columns 9",
                 ])));
                 args.extend(words(dice.pick(&["", "", "", "--force"])));
                 job(args, Some(Output::Model(out.into())), millis as f64 / 1e3)
@@ -172,6 +175,7 @@ impl Job {
                     "evaluate m.pp",
                     "inspect m.pp --table",
                     "describe --json",
+                    "describe --max-row 2kB",
                     "describe --target kind",
                 ]);
                 let mut args = words(line);

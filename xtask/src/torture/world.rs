@@ -11,7 +11,7 @@ use super::dice::Dice;
 pub(super) const TARGET: &str = "kind";
 
 /// Tables, by name.
-pub(super) const TABLES: [&str; 5] = ["a.csv", "b.tsv", "c.csv.gz", "d.parquet", "e.arff"];
+pub(super) const TABLES: [&str; 6] = ["a.csv", "b.tsv", "c.csv.gz", "d.parquet", "e.arff", "f.csv"];
 
 pub(super) const MODEL: &str = "m.pp";
 pub(super) const SURROGATE: &str = "s.surrogate";
@@ -26,6 +26,7 @@ pub(super) fn make(folder: &Path, program: &Path) -> Result<(), String> {
     write("b.tsv", &table(90, '\t'))?;
     write("c.csv", &table(400, ','))?;
     write("e.arff", &arff(120))?;
+    write("f.csv", &written(150))?;
     let run = |args: &[&str]| -> Result<(), String> {
         let output = Command::new(program)
             .args(args)
@@ -65,6 +66,29 @@ fn table(n: usize, delimiter: char) -> String {
         let colour = ["red", "blue", "green", "NA"][i % 4];
         let day = format!("2021-{:02}-{:02}", i % 12 + 1, i % 28 + 1);
         text += &format!("{size}{delimiter}{colour}{delimiter}{day}{delimiter}{class}\n");
+    }
+    text
+}
+
+/// Cells as people write them: an index, money, per cent, durations, dates, yes and no, sentences.
+fn written(n: usize) -> String {
+    let mut text = format!(",price,share,took,when,is_new,words,size,colour,day,{TARGET}\n");
+    for i in 0..n {
+        let class = ["low", "high", "middle"][i * i % 3];
+        text += &format!(
+            "{i},\"$ {},{:03}.50\",{}.5%,{}h{:02}m,{:02}.{:02}.2023,{},it is thing number {i} of {class},{},{},2021-01-{:02},{class}\n",
+            i % 7 + 1,
+            i * 37 % 1000,
+            i * 13 % 100,
+            i % 24,
+            i * 7 % 60,
+            i % 28 + 1,
+            i % 12 + 1,
+            ["yes", "No", "TRUE", "0"][i % 4],
+            i * 37 % 101,
+            ["red", "blue"][i % 2],
+            i % 28 + 1,
+        );
     }
     text
 }
@@ -109,6 +133,89 @@ pub(super) fn lay_out(folder: &Path, files: &BTreeMap<PathBuf, Vec<u8>>) -> Resu
     Ok(())
 }
 
+/// What people do to a table without meaning harm, cell by cell or line by line: none of it may end in anything but an
+/// answer or a message.
+fn rewrite(bytes: &mut Vec<u8>, dice: &mut Dice) -> &'static str {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    if lines.len() < 2 {
+        return "left alone";
+    }
+    let separator = if lines[0].contains('\t') { '\t' } else { ',' };
+    let what = match dice.below(7) {
+        0 => {
+            for (i, line) in lines.iter_mut().enumerate() {
+                let number = if i == 0 { String::new() } else { (i - 1).to_string() };
+                *line = format!("{number}{separator}{line}");
+            }
+            "an index before the first column"
+        }
+        1 => {
+            lines.truncate(1);
+            "the header alone"
+        }
+        2 => {
+            let column = dice.below(lines[0].split(separator).count());
+            let odd = dice.pick(&[
+                "$1,234.50",
+                "1.234,50 EUR",
+                "12%",
+                "31/12/2023",
+                "Jan 5, 2024",
+                "1h30m",
+                "01:23:45",
+                "YES",
+                "(5.00)",
+                "99:99:99",
+                "31/31/2023",
+                "-€",
+                "%",
+                "1,2,3",
+                "0x1F",
+            ]);
+            let every = dice.between(1, 5);
+            for line in lines.iter_mut().skip(1).step_by(every) {
+                let mut cells: Vec<&str> = line.split(separator).collect();
+                if let Some(cell) = cells.get_mut(column) {
+                    *cell = odd;
+                }
+                let quoted = |cell: &&str| match cell.contains(',') {
+                    true => format!("\"{cell}\""),
+                    false => (*cell).to_owned(),
+                };
+                *line = cells.iter().map(quoted).collect::<Vec<_>>().join(&separator.to_string());
+            }
+            "a column in another writing"
+        }
+        3 => {
+            let wide: String = std::iter::repeat_n(separator, dice.pick(&[500, 120_000])).collect();
+            lines.iter_mut().take(dice.between(1, 3)).for_each(|line| line.push_str(&wide));
+            "very many columns"
+        }
+        4 => {
+            let name = dice.pick(&["__index_level_0__", "Unnamed: 0", "", "id", TARGET]);
+            let mut cells: Vec<String> = lines[0].split(separator).map(str::to_owned).collect();
+            let at = dice.below(cells.len());
+            cells[at] = name.to_owned();
+            lines[0] = cells.join(&separator.to_string());
+            "another name of a column"
+        }
+        5 => {
+            lines[1..].sort_by(|a, b| a.rsplit(separator).next().cmp(&b.rsplit(separator).next()));
+            "sorted by class"
+        }
+        _ => {
+            for line in lines.iter_mut().skip(1).step_by(3) {
+                *line = line.to_uppercase();
+            }
+            "some lines in capitals"
+        }
+    };
+    *bytes = lines.join("\n").into_bytes();
+    bytes.push(b'\n');
+    what
+}
+
 /// Damages some files: what a careless copy, an editor or a bad disk does to them.
 pub(super) fn damage(files: &mut BTreeMap<PathBuf, Vec<u8>>, dice: &mut Dice) -> Vec<String> {
     let names: Vec<PathBuf> = files.keys().cloned().collect();
@@ -116,6 +223,11 @@ pub(super) fn damage(files: &mut BTreeMap<PathBuf, Vec<u8>>, dice: &mut Dice) ->
     for _ in 0..dice.between(0, 2) {
         let name = names[dice.below(names.len())].clone();
         let bytes = files.get_mut(&name).expect("it is one of the names");
+        let is_text = name.extension().is_some_and(|end| end == "csv" || end == "tsv");
+        if is_text && dice.percent(50) {
+            done.push(format!("{}: {}", name.display(), rewrite(bytes, dice)));
+            continue;
+        }
         done.push(format!("{}: {}", name.display(), damage_one(bytes, dice)));
     }
     done
