@@ -1,5 +1,6 @@
 """A headless Chromium, driven over a pipe by its own protocol: nothing else to install."""
 
+import base64
 import json
 import os
 import shutil
@@ -86,16 +87,18 @@ class Browser:
         return message
 
     def open(self, path, width=1200, height=900, dark=False, media=""):
-        """Opens a file, and waits until it is loaded."""
+        """Opens a file or an address, and waits until it is loaded."""
         self.session, self.events = None, []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        # As on a phone and on paper: a bar would take room from the page.
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         while not any(e["method"] == "Page.loadEventFired" for e in self.events):
             self.receive()
 
@@ -104,6 +107,16 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def screenshot(self, whole=True, clip=None):
+        """The page as a PNG: all of it, what is on the screen, or `clip` as (x, y, width, height)."""
+        how = {"format": "png", "captureBeyondViewport": whole}
+        if clip is not None:
+            how["clip"] = dict(zip(("x", "y", "width", "height"), clip), scale=1)
+        elif whole:
+            size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+            how["clip"] = {**size, "scale": 1}
+        return base64.b64decode(self.call("Page.captureScreenshot", **how)["data"])
 
     def complaints(self):
         """Errors and warnings of the page so far."""
