@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 FLAGS = [
@@ -89,8 +90,8 @@ class Browser:
     def open(self, path, width=1200, height=900, dark=False, media=""):
         """Opens a file or an address, and waits until it is loaded."""
         self.session, self.events = None, []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -107,6 +108,24 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def wait_for(self, expression, seconds=30):
+        """Waits until an expression is true, also over pages that replace each other; gives its value."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                value = self.evaluate(expression)
+            except AssertionError:
+                value = None
+            if value:
+                return value
+            assert time.monotonic() < end, f"{expression} did not come true in {seconds} s"
+            time.sleep(0.1)
+
+    def leave(self):
+        """Closes the page."""
+        self.call("Target.closeTarget", at_browser=True, targetId=self.target)
+        self.session = None
 
     def screenshot(self, whole=True, clip=None):
         """The page as a PNG: all of it, what is on the screen, or `clip` as (x, y, width, height)."""

@@ -77,7 +77,7 @@ function layout() {
       fact("best-error", "error of the best pipeline"), fact("ensemble-error", "error of the ensemble"), fact("rows", "rows searched with")),
     slot("progress", "p"), stop));
   section("threads", DATA.is_replay ? "What ran then" : "What runs now", slot("thread-list"));
-  const over = figure(() => `${RUN.errorName} against time, on the rows that pipelines and ensemble are chosen by. Move over a point to see its pipeline.`,
+  const over = figure(() => `${RUN.errorName[0].toUpperCase()}${RUN.errorName.slice(1)} against time, on the rows that pipelines and ensemble are chosen by. Move over a point to see its pipeline.`,
     (width) => errorsOverTime(RUN, width));
   over.append(searchKey());
   section("search", "How the search goes", over, el("div", { class: "side" },
