@@ -40,7 +40,9 @@ function label(text, longest = 24) {
 }
 
 const fixed = (value, digits = 4) => value === null || value === undefined ? "\u2013" : value.toFixed(digits);
-const whole = (value) => value === null || value === undefined ? "\u2013" : value.toLocaleString("en-GB");
+// Made once: thousands of numbers are written with each drawing.
+const GROUPED = new Intl.NumberFormat("en-GB");
+const whole = (value) => value === null || value === undefined ? "\u2013" : GROUPED.format(value);
 const secs = (value) => value === null || value === undefined ? "\u2013" :
   value >= 100 ? value.toFixed(0) + " s" : value >= 1 ? value.toFixed(1) + " s" : (value * 1000).toFixed(0) + " ms";
 const percent = (value) => (100 * value).toFixed(value > 0 && value < 0.01 ? 2 : 1) + " %";
@@ -83,19 +85,21 @@ function figure(caption, draw, { most = 1030, least = 280, wide = 0 } = {}) {
   return el("figure", {}, place, words);
 }
 
+function drawFigure(one) {
+  const room = Math.floor(one.place.getBoundingClientRect().width);
+  const width = Math.max(one.least, one.wide, Math.min(one.most, room || 700));
+  if (width === one.drawn) return;
+  one.drawn = width;
+  const plot = one.draw(width);
+  one.place.replaceChildren(plot);
+  one.words?.();
+  // One picture with a text alternative, for those who do not see it.
+  const svg = plot.tagName === "svg" ? plot : plot.querySelector("svg:last-of-type");
+  if (svg) svg.setAttribute("role", "img");
+}
+
 function drawFigures() {
-  for (const one of FIGURES) {
-    const room = Math.floor(one.place.getBoundingClientRect().width);
-    const width = Math.max(one.least, one.wide, Math.min(one.most, room || 700));
-    if (width === one.drawn) continue;
-    one.drawn = width;
-    const plot = one.draw(width);
-    one.place.replaceChildren(plot);
-    one.words?.();
-    // One picture with a text alternative, for those who do not see it.
-    const svg = plot.tagName === "svg" ? plot : plot.querySelector("svg:last-of-type");
-    if (svg) svg.setAttribute("role", "img");
-  }
+  FIGURES.forEach(drawFigure);
 }
 
 /** A table whose columns can be sorted; a page of rows at a time. */

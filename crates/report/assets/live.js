@@ -165,19 +165,39 @@ async function askToStop() {
   try { await fetch("stop", { method: "POST" }); } catch { /* the next look says that it is gone */ }
 }
 
-/** Draws charts again; where that takes long it is done less often, and a chart under the pointer waits. */
-const drawing = { next: 0, seen: NEVER };
-function drawAgain(force) {
+const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+
+function isNear(place) {
+  const { top, bottom } = place.getBoundingClientRect();
+  return bottom > -200 && top < innerHeight + 200;
+}
+
+/**
+ * Draws again the charts that are looked at, one in a frame, so that the page stays at hand. Where that takes long it is
+ * done less often, and a chart under the pointer waits a little, so that what it says can be read.
+ */
+const drawing = { next: 0, isAtIt: false };
+async function drawAgain() {
   const now = performance.now();
   const hovered = document.querySelector("figure svg:hover") !== null;
-  const size = RUN.trials.length + RUN.ensemble.length;
-  if (!force && (now < drawing.next + (hovered ? 4000 : 0) || document.hidden || (size === drawing.seen && !DATA.budget_secs))) return;
-  drawing.seen = size;
-  for (const one of FIGURES) one.drawn = 0;
-  drawFigures();
-  const took = performance.now() - now;
+  if (drawing.isAtIt || document.hidden || now < drawing.next + (hovered ? 4000 : 0)) return;
+  drawing.isAtIt = true;
+  let took = 0;
+  for (const one of FIGURES.filter((f) => isNear(f.place))) {
+    await nextFrame();
+    const begun = performance.now();
+    one.drawn = 0;
+    drawFigure(one);
+    took += performance.now() - begun;
+  }
   document.documentElement.dataset.drawMs = took.toFixed(0);
   drawing.next = performance.now() + Math.max(900, 10 * took);
+  drawing.isAtIt = false;
+}
+
+function drawAll() {
+  for (const one of FIGURES) one.drawn = 0;
+  drawFigures();
 }
 
 async function look() {
@@ -205,12 +225,12 @@ async function look() {
     RUN.now = state.elapsed_secs;
     if (state.is_behind) continue;
     show(state);
-    drawAgain(false);
+    drawAgain();
     document.documentElement.dataset.ready ??= String(Math.round(performance.now()));
     more = state.phase === "running" || state.phase === "stopping";
     if (more) await new Promise((r) => setTimeout(r, POLL_MS));
   }
-  drawAgain(true);
+  drawAll();
   show(state);
   if (state.has_report) location.replace(`report?viewer=${VIEWER}`);
 }
@@ -219,4 +239,6 @@ layout();
 show({ phase: "running", threads: [] });
 drawFigures();
 window.addEventListener("resize", () => setTimeout(drawFigures, 150));
+window.addEventListener("beforeprint", drawAll);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 look();

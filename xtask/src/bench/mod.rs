@@ -9,6 +9,7 @@ mod meta;
 mod peer;
 mod projection;
 mod promises;
+mod report;
 mod samples;
 mod slice;
 mod surrogate;
@@ -45,6 +46,8 @@ enum What {
     Automl(automl::Options),
     /// Reported scores beside those on rows that the search has not seen, and on noise.
     Honesty(honesty::Options),
+    /// The report and the live page in a browser: size, time until they can be used, and what serving costs.
+    Report,
     /// How errors on a smaller sample compare with those on a larger one.
     Samples(samples::Options),
     /// The paper's baseline on one split, for `bench automl`.
@@ -71,6 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
         What::Honesty(options) => honesty::run(options),
+        What::Report => report::run(),
         What::Samples(options) => samples::run(options),
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),
