@@ -46,5 +46,5 @@ pub use online::{
     AutoMl, AutoMlError, Candidate, Event, Families, Happened, Measured, Method, Report,
     StopReason, TimeSpent, UnknownMethod, WeightedPipeline,
 };
-pub use pitchpipe_learn::Pipeline;
+pub use pitchpipe_learn::{Activity, Pipeline, Running, Watch};
 pub use scores::{Baseline, OutOfFold, Scores};

@@ -55,11 +55,14 @@ function number(key, value, text) {
 
 const SECTIONS = [];
 
+/** How sections are called where there is little room. */
+const SHORT = { search: "Search", ensemble: "Ensemble", landscape: "Beforehand", data: "Data", reproduce: "Reproduce" };
+
 /** A section of the page, with its place in the contents. */
 function section(id, title, ...children) {
   const node = el("section", { id, "aria-labelledby": id + "-title" },
     el("h2", { id: id + "-title" }, title), ...children);
-  SECTIONS.push([id, title]);
+  SECTIONS.push([id, SHORT[id] ?? title]);
   document.getElementById("content").append(node);
   return node;
 }
@@ -73,9 +76,11 @@ const FIGURES = [];
 function figure(caption, draw, { most = 1030, least = 280, wide = 0 } = {}) {
   const place = el("div", { class: wide ? "scroll" : null });
   if (wide) place.setAttribute("tabindex", "0");
-  const node = el("figure", {}, place, el("figcaption", {}, caption));
-  FIGURES.push({ place, draw, most, least, wide, drawn: 0 });
-  return node;
+  // A caption that is a function is asked again with each drawing.
+  const changes = typeof caption === "function";
+  const words = el("figcaption", {}, changes ? caption() : caption);
+  FIGURES.push({ place, draw, most, least, wide, drawn: 0, words: changes ? () => { words.textContent = caption(); } : null });
+  return el("figure", {}, place, words);
 }
 
 function drawFigures() {
@@ -86,6 +91,7 @@ function drawFigures() {
     one.drawn = width;
     const plot = one.draw(width);
     one.place.replaceChildren(plot);
+    one.words?.();
     // One picture with a text alternative, for those who do not see it.
     const svg = plot.tagName === "svg" ? plot : plot.querySelector("svg:last-of-type");
     if (svg) svg.setAttribute("role", "img");

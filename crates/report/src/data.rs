@@ -1,6 +1,10 @@
 //! What the page of a model knows.
 
-use pitchpipe_automl::{ColumnDependence, Curves, Evaluation, Explanation, History, Model};
+use pitchpipe_automl::{
+    ColumnDependence, Curves, Evaluation, Explanation, History, Model, OutOfFold, PredictError,
+    Predictions, explain,
+};
+use pitchpipe_table::Dataset;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -67,6 +71,34 @@ impl<'a> ReportData<'a> {
             why_no_importance: None,
             dependence: Vec::new(),
         }
+    }
+
+    /// The same with what the model is worth on a table that it was not fitted on, which is called `file`, how much each
+    /// column matters there, and how predictions depend on the most important. `n_left_out` of its rows had no class that
+    /// the model knows.
+    pub fn on_table(
+        self,
+        model: &Model,
+        file: &str,
+        rows: &Dataset,
+        n_left_out: usize,
+    ) -> Result<Self, PredictError> {
+        let Predictions { labels, probabilities } = model.predict(rows.frame())?;
+        let truth = rows.labels().clone();
+        let evaluation = model.evaluation(&truth, &labels, probabilities.values());
+        let predicted = OutOfFold { truth, labels, probabilities: probabilities.values().to_vec() };
+        let curves = Curves::of(&predicted, model.decision(), model.priors());
+        let file = file.to_owned();
+        let data =
+            self.with_held_out(HeldOut { file: file.clone(), n_left_out, evaluation, curves });
+        Ok(match explain(model, rows, None)? {
+            Some(explanation) => {
+                let n = explanation.n_rows;
+                let on = format!("{n} {} of {file}", if n == 1 { "row" } else { "rows" });
+                data.with_explanation(explanation, on)
+            }
+            None => data,
+        })
     }
 
     /// The same with what the model is worth on another table.

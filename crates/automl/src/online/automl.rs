@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::Watch;
 use pitchpipe_table::{Dataset, Metric};
 
 use super::refit;
@@ -45,6 +46,7 @@ pub struct AutoMl {
     pub(super) model_size_limit: u64,
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
+    pub(super) watch: Option<Arc<Watch>>,
 }
 
 impl Default for AutoMl {
@@ -68,6 +70,7 @@ impl Default for AutoMl {
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
             keeps_history: true,
             kept_back: Duration::ZERO,
+            watch: None,
         }
     }
 }
@@ -171,6 +174,11 @@ impl AutoMl {
     /// How much of the budget the caller needs after the search, to write a report say.
     pub fn keep_back(self, time: Duration) -> Self {
         Self { kept_back: time, ..self }
+    }
+
+    /// Where to show what each thread is at while pipelines run.
+    pub fn watch(self, watch: Arc<Watch>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Searches, and gives the best ensemble found.

@@ -115,6 +115,7 @@ impl Refit<'_> {
                 deadline: self.limit(),
                 cancel: Some(Arc::clone(&self.cancel)),
                 keep_models: true,
+                watch: self.automl.watch.clone(),
                 ..Validation::default()
             };
             let outcomes = validation.outcomes(all, &pipelines).ok()?;

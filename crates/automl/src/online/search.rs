@@ -317,6 +317,7 @@ impl<'a> Fit<'a> {
             memory_limit: Some(self.memory_limit),
             keep_predictions: true,
             keep_models: true,
+            watch: self.automl.watch.clone(),
             ..Validation::default()
         }
     }

@@ -58,6 +58,12 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 
+    /// Show the search while it runs, on a page of this machine whose address is said: what was tried, the ensemble, what
+    /// each thread is at, the time that is left, and a button that does what Ctrl-C does. At the end it shows the report; a
+    /// page that is open then is waited for, up to two seconds. PORT is any free one by default
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = port)]
+    pub(crate) live: Option<u16>,
+
     /// Keep nothing in the model but what predicts: no list of all that was tried, no curves and no counts of the table.
     /// They make the file some kilobytes larger, hold no rows, and a report tells little without them
     #[arg(long)]
@@ -134,6 +140,13 @@ impl FitArgs {
         let group = self.group.clone().map(DependsOn::Group);
         group.or_else(|| self.time_order.clone().map(DependsOn::TimeOrder))
     }
+}
+
+/// A port, or 0 for any that is free.
+pub(crate) fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| {
+        "it must be a number of a port, such as 8000; a table's name goes before --live".to_owned()
+    })
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -2,20 +2,22 @@
 
 mod args;
 mod interrupt;
+mod live;
 mod notes;
 mod progress;
 mod report;
 mod summary;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub(crate) use args::FitArgs;
+pub(crate) use args::{FitArgs, port};
+pub(crate) use live::not_served;
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Model};
+use pitchpipe_report::Live;
 use pitchpipe_table::{
     CancelCheck, Dataset, Report as TableReport, Source, TableError, read, write_atomically,
 };
@@ -36,9 +38,24 @@ pub(crate) fn run(
 ) -> Result<Done, Failure> {
     let interrupt = Interrupt::watch(Arc::clone(stop), started + args.time_budget)?;
     check_output(args)?;
+    let live = live::start(args, started, stop)?;
+    let done = search(args, started, &interrupt, live.as_ref());
+    if let (Some(live), Err(failure)) = (&live, &done) {
+        live.fail(failure.message().to_owned(), live::PATIENCE);
+    }
+    done
+}
+
+/// Searches, and writes what was found.
+fn search(
+    args: &FitArgs,
+    started: Instant,
+    interrupt: &Interrupt,
+    live: Option<&Live>,
+) -> Result<Done, Failure> {
     let surrogate = args.surrogate.as_deref().map(Surrogate::read).transpose()?;
     let file = args.table.source().name();
-    let reading = Reading { args, interrupt: &interrupt };
+    let reading = Reading { args, interrupt };
     let (dataset, held_out, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
@@ -73,11 +90,11 @@ pub(crate) fn run(
     if let Some(surrogate) = surrogate {
         search = search.surrogate(Arc::new(surrogate));
     }
+    if let Some(live) = live {
+        search = search.watch(live.watch());
+    }
     let reporter = Reporter::new(args, started, interrupt.flag());
-    let result = search.fit_with(&dataset, |event| {
-        reporter.tell(&event);
-        ControlFlow::Continue(())
-    });
+    let result = search.fit_with(&dataset, |event| live::tell(&event, &reporter, live));
     reporter.close();
     if let Some(failures) = reporter.failures().filter(|_| !args.json) {
         notes::tell_all(args, &file, Weight::Warning, &[failures]);
@@ -87,7 +104,12 @@ pub(crate) fn run(
     let n_bytes = save(&model, &args.out)?;
 
     let ended_early = interrupt.flag().load(Ordering::Relaxed);
-    report::write(args, &model, &dataset, n_bytes, started, ended_early)?;
+    if let Some(page) = report::page(args, &model, &dataset, n_bytes, started, ended_early) {
+        report::write(args, &page)?;
+        if let Some(live) = live {
+            live.finish(page, live::PATIENCE);
+        }
+    }
     let made = summary::Made { args, file: &file, table: &table_report, model: &model, n_bytes };
     let text = match (args.quiet, args.json) {
         (true, _) => String::new(),

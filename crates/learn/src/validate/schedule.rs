@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Instant;
 
 use pitchpipe_table::{Dataset, Labels};
 
@@ -16,6 +17,7 @@ use super::fold::FoldData;
 use super::group::{Group, distinct_estimators, groups};
 use super::outcome::Outcome;
 use super::path::{Cost, Leaf, Path, Steps};
+use super::watch::{Activity, Running};
 use super::{Effort, Validation};
 use crate::estimate::EstimatorSpec;
 use crate::{FitError, Pipeline};
@@ -102,7 +104,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 
     pub(super) fn run(self, pool: &rayon::ThreadPool) -> Effort {
-        pool.broadcast(|_| self.work());
+        pool.broadcast(|thread| self.work(thread.index()));
         let state = self.state.into_inner().expect("no thread panics while it holds the state");
         if let Some(panic) = state.panic {
             resume_unwind(panic);
@@ -120,8 +122,9 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 
     /// One thread's work. A panic is passed on once the other threads have stopped, too.
-    fn work(&self) {
+    fn work(&self, thread: usize) {
         while let Some(job) = self.next_job() {
+            self.show(thread, Some(&job));
             let done = catch_unwind(AssertUnwindSafe(|| match job {
                 Job::Prepare { group, fold } => self.prepare(group, fold),
                 Job::Run(task) => self.evaluate(task),
@@ -133,7 +136,24 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
             }
             drop(state);
             self.changed.notify_all();
+            self.show(thread, None);
         }
+    }
+
+    /// Shows what a thread is at, where somebody may look.
+    fn show(&self, thread: usize, job: Option<&Job>) {
+        let Some(watch) = &self.options.watch else { return };
+        let running = |job: &Job| {
+            let (activity, fold) = match job {
+                Job::Prepare { fold, .. } => (Activity::Preparing, *fold),
+                Job::Run(task) => {
+                    let estimator = self.estimators[task.members[0]].name();
+                    (Activity::Fitting { estimator, n_settings: task.members.len() }, task.fold)
+                }
+            };
+            Running { activity, fold, n_folds: self.folds.len(), since: Instant::now() }
+        };
+        watch.set(thread, job.map(running));
     }
 
     fn next_job(&self) -> Option<Job> {
@@ -168,7 +188,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         let wanted = &self.groups[group];
         let mut ctx = self.options.context(fold);
         if let Some(limit) = self.options.pipeline_limit {
-            let own = std::time::Instant::now() + limit;
+            let own = Instant::now() + limit;
             ctx = ctx.with_deadline(Some(self.options.deadline.map_or(own, |d| d.min(own))));
         }
         let leaf = ctx.check_deadline().and_then(|()| {
