@@ -1,6 +1,6 @@
 //! What predictions are worth, by all metrics.
 
-use pitchpipe_table::{ConfusionMatrix, Decision, Labels, Metric, brier_score, log_loss, roc_auc};
+use pitchpipe_table::{ClassCounts, Decision, Labels, Metric, brier_score, log_loss, roc_auc};
 use serde::{Deserialize, Serialize};
 
 /// What one set of predictions is worth: each value under its own name and in its own sense.
@@ -45,12 +45,12 @@ impl Scores {
         probabilities: &[f64],
         (log_loss, roc_auc): (f64, Option<f64>),
     ) -> Self {
-        let confusion = ConfusionMatrix::new(truth, labels);
+        let counts = ClassCounts::new(truth, labels);
         Self {
-            balanced_error: confusion.balanced_error_rate(),
-            balanced_accuracy: confusion.balanced_accuracy(),
-            accuracy: confusion.accuracy(),
-            macro_f1: confusion.macro_f1(),
+            balanced_error: counts.balanced_error_rate(),
+            balanced_accuracy: counts.balanced_accuracy(),
+            accuracy: counts.accuracy(),
+            macro_f1: counts.macro_f1(),
             roc_auc,
             log_loss,
             brier_score: Some(brier_score(truth, probabilities)),

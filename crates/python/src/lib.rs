@@ -8,7 +8,9 @@ mod meta;
 mod model;
 mod objects;
 mod pool;
+mod research;
 mod settings;
+mod store;
 mod tables;
 mod words;
 
@@ -30,6 +32,21 @@ mod _native {
     use crate::meta::Surrogate;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::research::complete::{
+        KernelModel, Tucker, complete_chosen, complete_kfmc, complete_matrix, complete_tucker,
+        energy_rank, pca,
+    };
+    #[pymodule_export]
+    use crate::research::design::{
+        design_by_size, design_by_time, design_from_prior, design_random, design_relaxed,
+    };
+    #[pymodule_export]
+    use crate::research::predict::{Prior, Runtimes, least_squares};
+    #[pymodule_export]
+    use crate::research::simulate::{Policy, Recording};
+    #[pymodule_export]
+    use crate::store::{read_published, read_store};
     #[pymodule_export]
     use crate::tables::Table;
     #[pymodule_export]

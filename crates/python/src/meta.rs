@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2, ToPyArray};
 use pitchpipe_automl::Pipeline;
 use pitchpipe_automl::surrogate::{DatasetSize, ErrorKind, Surrogate as Trained};
 use pitchpipe_table::Dataset;
@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyAny;
 
 use crate::objects::plain;
+use crate::research::predict::Prior;
 use crate::settings::Settings;
 use crate::tables::Table;
 use crate::words::{of_schema, of_surrogate};
@@ -21,6 +22,9 @@ use crate::words::{of_schema, of_surrogate};
 pub(crate) struct Surrogate {
     trained: Arc<Trained>,
 }
+
+/// Vectors of pipelines: the pipelines' numbers, rank x pipelines, the rank to begin with.
+type Vectors<'py> = (Vec<u32>, Bound<'py, PyArray2<f32>>, usize);
 
 /// Pipelines in words, the error of each, its seconds.
 type Expected<'py> = (Vec<String>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
@@ -54,6 +58,69 @@ impl Surrogate {
     #[getter]
     fn best_on_average(&self) -> String {
         self.trained.space().pipeline(self.trained.best_on_average()).to_string()
+    }
+
+    /// All pipelines in words, by number.
+    #[getter]
+    fn pipelines(&self) -> Vec<String> {
+        let space = self.trained.space();
+        space.ids().map(|id| space.pipeline(id).to_string()).collect()
+    }
+
+    /// The vectors of pipelines that a method of the paper designs with; none where it was trained without them.
+    fn embedding<'py>(&self, py: Python<'py>, method: &str) -> PyResult<Option<Vectors<'py>>> {
+        let embedding = match method {
+            "oboe" => self.trained.oboe(),
+            "tensor-oboe" => self.trained.tensor_oboe(),
+            "kernel-oboe" => {
+                // Codes have no rank to begin with: the design takes it from their energy.
+                return Ok(self.trained.kernel_oboe().map(|model| {
+                    let codes = model.codes();
+                    let pipelines = (0..codes.nrows() as u32).collect();
+                    (pipelines, codes.t().to_pyarray(py), codes.ncols())
+                }));
+            }
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "there is no embedding {other:?}; choose among oboe, tensor-oboe and kernel-oboe"
+                )));
+            }
+        };
+        Ok(embedding.map(|e| (e.pipelines.clone(), e.y.to_pyarray(py), e.initial_rank)))
+    }
+
+    /// The Gaussian over all pipelines that the search starts from: of errors under the decision that is made for balanced
+    /// error, or under the estimators' own.
+    fn prior(&self, kind: &str) -> PyResult<Option<Prior>> {
+        let kind = match kind {
+            "decided" => ErrorKind::Decided,
+            "native" => ErrorKind::Native,
+            other => {
+                let what = format!("there is no prior {other:?}; choose decided or native");
+                return Err(PyValueError::new_err(what));
+            }
+        };
+        Ok(self.trained.prior(kind).map(|inner| Prior { inner }))
+    }
+
+    /// The seconds that cross-validating each pipeline alone takes on a table of this size.
+    #[pyo3(signature = (n_rows, n_features, n_classes=2, n_encoded=None))]
+    fn seconds<'py>(
+        &self,
+        py: Python<'py>,
+        n_rows: usize,
+        n_features: usize,
+        n_classes: usize,
+        n_encoded: Option<usize>,
+    ) -> Bound<'py, PyArray1<f64>> {
+        let size = DatasetSize {
+            n_rows,
+            n_features,
+            n_encoded: n_encoded.unwrap_or(n_features),
+            n_classes: Some(n_classes),
+            largest_scale: None,
+        };
+        PyArray1::from_vec(py, self.trained.runtimes().predict_secs(&size))
     }
 
     /// What it expects of every pipeline on a table: its balanced error, given the errors of those that were run (by their

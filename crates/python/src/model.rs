@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pitchpipe_automl::{Importance, Model as Fitted, Predictions, export, importances};
+use pitchpipe_automl::{
+    Curves, Explanation, Importance, LabelledRows, Model as Fitted, OutOfFold, PredictError,
+    Predictions, explain, export, importances,
+};
 use pitchpipe_cli::{report_json, schema_json};
-use pitchpipe_table::{Dataset, Decision, LabelType, Schema};
+use pitchpipe_report::{HeldOut, ReportData};
+use pitchpipe_table::{Dataset, Decision, LabelType, Schema, write_atomically};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
@@ -14,7 +18,7 @@ use serde_json::json;
 use crate::objects::plain;
 use crate::pool;
 use crate::tables::Table;
-use crate::words::{of_model_file, of_notes, of_prediction};
+use crate::words::{TABLE, of_model_file, of_notes, of_prediction, of_writing};
 
 /// Notes: is it a warning, and what it says.
 type Notes = Vec<(bool, String)>;
@@ -51,6 +55,35 @@ impl Model {
         let answer = py.detach(|| pool.install(|| self.fitted.predict_table(table)));
         let answer = answer.map_err(|error| of_prediction(&error))?;
         Ok((answer.predictions, of_notes(&answer.notes)))
+    }
+
+    /// What the model makes of its columns, on rows with their classes or else on rows that it learnt from; and which
+    /// rows those are.
+    fn explained(
+        &self,
+        rows: Option<&LabelledRows>,
+    ) -> Result<Option<(Explanation, String)>, PredictError> {
+        let (dataset, on) = match rows {
+            Some(rows) => (Some(&rows.dataset), TABLE),
+            None => (self.sample.as_ref(), "the training table"),
+        };
+        let Some(dataset) = dataset else { return Ok(None) };
+        let explanation = explain(&self.fitted, dataset, None)?;
+        Ok(explanation.map(|all| {
+            let on = format!("{} rows of {on}", all.n_rows);
+            (all, on)
+        }))
+    }
+
+    /// What the model is worth on other rows.
+    fn held_out(&self, rows: &LabelledRows) -> Result<HeldOut, PredictError> {
+        let Predictions { labels, probabilities } = self.fitted.predict(rows.dataset.frame())?;
+        let truth = rows.dataset.labels();
+        let evaluation = self.fitted.evaluation(truth, &labels, probabilities.values());
+        let probabilities = probabilities.values().to_vec();
+        let predicted = OutOfFold { truth: truth.clone(), labels, probabilities };
+        let curves = Curves::of(&predicted, self.fitted.decision(), self.fitted.priors());
+        Ok(HeldOut { file: TABLE.to_owned(), n_left_out: rows.n_left_out, evaluation, curves })
     }
 
     /// The rule that a word means for this model.
@@ -210,5 +243,36 @@ impl Model {
     /// The model as a scikit-learn script.
     fn script(&self) -> PyResult<String> {
         export::script_of(&self.fitted).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Writes a page about the model, as `pitchpipe report` does: with what it is worth on rows with their classes, where
+    /// there are some.
+    #[pyo3(signature = (path, name, n_threads, rows=None))]
+    fn report(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        name: &str,
+        n_threads: usize,
+        rows: Option<(PyRef<'_, Table>, PyRef<'_, Table>)>,
+    ) -> PyResult<()> {
+        let table = match &rows {
+            Some((x, y)) => Some(x.in_terms_of(py, Some(y), self.schema()?)?),
+            None => None,
+        };
+        let pool = pool::of(n_threads)?;
+        let page = || -> Result<String, PredictError> {
+            let rows = table.map(|table| self.fitted.labelled_rows(table)).transpose()?;
+            let mut data = ReportData::of(&self.fitted, name, None);
+            if let Some(rows) = &rows {
+                data = data.with_held_out(self.held_out(rows)?);
+            }
+            if let Some((explanation, on)) = self.explained(rows.as_ref())? {
+                data = data.with_explanation(explanation, on);
+            }
+            Ok(data.to_html())
+        };
+        let page = py.detach(|| pool.install(page)).map_err(|error| of_prediction(&error))?;
+        write_atomically(&path, page.as_bytes()).map_err(of_writing)
     }
 }

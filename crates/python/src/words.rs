@@ -3,10 +3,11 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use pitchpipe_automl::offline::OfflineError;
 use pitchpipe_automl::surrogate::SurrogateFileError;
 use pitchpipe_automl::{AutoMlError, ModelFileError, PredictError};
 use pitchpipe_cli::Failure;
-use pitchpipe_table::{Note, SchemaError, TableError};
+use pitchpipe_table::{Note, SchemaError, TableError, WriteError};
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyIsADirectoryError, PyOSError, PyRuntimeError, PyValueError,
@@ -68,12 +69,32 @@ pub(crate) fn of_surrogate(error: SurrogateFileError) -> PyErr {
     }
 }
 
+/// A store that cannot be read.
+pub(crate) fn of_offline(error: OfflineError) -> PyErr {
+    match &error {
+        OfflineError::Io { source, .. } => {
+            let kind = source.kind();
+            os_error(kind, text(&Failure::from(error)))
+        }
+        OfflineError::NotAStore { .. } => {
+            os_error(ErrorKind::NotFound, text(&Failure::from(error)))
+        }
+        _ => value_error(&Failure::from(error)),
+    }
+}
+
+/// A page that cannot be written.
+pub(crate) fn of_writing(error: WriteError) -> PyErr {
+    PyOSError::new_err(text(&Failure::from(error)))
+}
+
 /// What Python is told of notes: whether each is a warning, and what it says.
 pub(crate) fn of_notes(notes: &[Note]) -> Vec<(bool, String)> {
     notes.iter().map(|note| (note.is_warning(), in_python(&note.to_string()))).collect()
 }
 
-fn os_error(kind: ErrorKind, text: String) -> PyErr {
+/// What the system said, by Python's names.
+pub(crate) fn os_error(kind: ErrorKind, text: String) -> PyErr {
     match kind {
         ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
         ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),

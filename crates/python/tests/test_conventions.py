@@ -55,6 +55,10 @@ def test_parameters_are_stored_as_given():
         ({"memory_limit": "4 parsecs"}, "such as '500MB' or '4GB'"),
         ({"categorical_features": [9]}, "X has 4 columns"),
         ({"categorical_features": ["q"]}, "no column \"q\""),
+        ({"class_weight": "even"}, "must be 'balanced', a dict"),
+        ({"class_weight": {7: 2.0}}, "names the class 7, which y has not"),
+        ({"class_weight": {0: -1.0}}, "not negative"),
+        ({"class_weight": "balanced", "decision": "balanced"}, "exclude each other"),
         ({"group": 0, "time_order": 1}, "exclude each other"),
     ],
 )
@@ -95,6 +99,16 @@ def test_it_takes_what_a_column_transformer_gives(quick, rows):
 def test_weights_are_refused_with_what_to_do(quick, rows):
     with pytest.raises(ValueError, match="repeat rows in proportion"):
         quick().fit(*rows, sample_weight=np.ones(200))
+
+
+def test_class_weights_move_labels(quick, rows):
+    X, _ = rows
+    rare = np.where(np.arange(200) % 10 == 0, "rare", "usual")
+    often = {}
+    for name, weight in {"none": None, "even": {"rare": 1}, "balanced": "balanced", "much": {"rare": 1000.0}}.items():
+        clf = quick(class_weight=weight, metric="accuracy").fit(X, rare)
+        often[name] = int((clf.predict(X) == "rare").sum())
+    assert often["none"] == often["even"] < often["balanced"] <= often["much"]
 
 
 def test_defaults_are_the_command_lines(quick, rows):

@@ -59,6 +59,33 @@ def test_one_table_by_any_route_gives_one_model(quick, mixed, tmp_path):
         np.testing.assert_array_equal(clf.predict_proba(later), expected, err_msg=name)
 
 
+def test_numbers_by_all_six_routes_give_the_same_predictions(quick, tmp_path):
+    """numpy, which has no mixed columns, beside pandas, polars, pyarrow, CSV and Parquet."""
+    rng = np.random.default_rng(5)
+    X = np.round(rng.normal(size=(150, 3)), 6)
+    y = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+    names = ["x0", "x1", "x2"]
+    frame = pandas.DataFrame(X, columns=names)
+    arrow = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    expected = quick().fit(X, y).predict_proba(X)
+    for table in (np.asfortranarray(X), frame, polars.DataFrame(arrow), arrow):
+        np.testing.assert_array_equal(quick().fit(table, y).predict_proba(table), expected)
+    with_labels = arrow.append_column("target", pyarrow.array(y))
+    pyarrow.csv.write_csv(with_labels, tmp_path / "t.csv")
+    pyarrow.parquet.write_table(with_labels, tmp_path / "t.parquet")
+    for file in ("t.csv", "t.parquet"):
+        model, out = tmp_path / f"{file}.pp", tmp_path / f"of-{file}.parquet"
+        command(
+            "fit", tmp_path / file, "--target", "target", "--repeatable", "--max-evaluations", 6, "--threads", 1,
+            "--out", model, "--quiet",
+        )  # fmt: skip
+        command("predict", model, tmp_path / file, "--proba", "--out", out)
+        said = pyarrow.parquet.read_table(out)
+        np.testing.assert_array_equal(said["probability_yes"].to_numpy(), expected[:, 1])
+        loaded = PitchpipeClassifier.load(model)
+        np.testing.assert_array_equal(loaded.predict_proba(frame), expected)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_files_by_the_command_give_the_same_predictions(quick, mixed, tmp_path, suffix):
     frame, label = mixed

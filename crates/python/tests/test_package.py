@@ -44,7 +44,7 @@ def test_the_command_comes_with_it():
     said = run("-m", "pitchpipe", "--version")
     assert said.stdout == f"pitchpipe {pitchpipe.__version__}\n"
     wrong = run("-m", "pitchpipe", "fit")
-    assert wrong.returncode == 2 and "--target" in wrong.stderr
+    assert wrong.returncode == 2 and "--target" in wrong.stderr and "Usage: pitchpipe fit" in wrong.stderr
     absent = run("-m", "pitchpipe", "inspect", "absent.pp")
     assert absent.returncode == 1 and absent.stderr.startswith("error: absent.pp: no such file")
 
@@ -106,6 +106,22 @@ def test_there_is_something_to_look_at(quick, rows):
     assert {row["column"] for row in clf.permutation_importance(X, y)} == {"x0", "x1", "x2", "x3"}
     assert clf.evaluate(X, y)["scores"]["accuracy"] == pytest.approx(clf.score(X, y))
     assert "sklearn" in clf.to_script()
+
+
+def test_a_report_is_a_page(quick, rows, tmp_path):
+    X, y = rows
+    clf = quick().fit(X[:150], y[:150])
+    clf.report(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and "of the training table" in page and "PitchpipeClassifier" in page
+    clf.report(tmp_path / "other.html", X[150:], y[150:])
+    assert "50 rows of X" in (tmp_path / "other.html").read_text()
+    clf.save(tmp_path / "m.pp")
+    PitchpipeClassifier.load(tmp_path / "m.pp").report(tmp_path / "loaded.html")
+    with pytest.raises(ValueError, match="needs both X and y"):
+        clf.report(tmp_path / "r.html", X)
+    with pytest.raises(OSError, match="there is no folder"):
+        clf.report(tmp_path / "nowhere" / "r.html")
 
 
 def test_plots_are_drawn(quick, rows):

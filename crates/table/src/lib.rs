@@ -30,7 +30,7 @@ pub use labels::Labels;
 pub use limits::Limits;
 pub use metafeature::MetaFeature;
 pub use metric::{
-    ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
+    ClassCounts, ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
     balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
 };
 pub use note::{Note, Severity};

@@ -193,12 +193,14 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         }
         let leaf = ctx.check_deadline().and_then(|()| {
             let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
-            let leaf = path.prepare(&self.folds[fold], wanted.in_fold(fold), &wanted.shares, &ctx);
-            if group + 1 == self.groups.len() {
-                // Nobody will ask for the steps in between again.
+            let steps = wanted.in_fold(fold);
+            let prepare = || path.prepare(&self.folds[fold], steps, &wanted.shares, &ctx);
+            let prepared = contained("preparation", prepare);
+            if group + 1 == self.groups.len() || prepared.is_err() {
+                // Nobody will ask for the steps in between again, or nobody should.
                 *path = Path::default();
             }
-            leaf
+            prepared.and_then(|leaf| leaf)
         });
         let mut state = self.lock();
         state.preparation_secs += leaf.as_ref().map_or(0.0, |leaf| leaf.cost.spent_secs);
@@ -301,15 +303,13 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         let (members, limits) = self.members_in_time(&task);
         let specs: Vec<&EstimatorSpec> = members.iter().map(|&i| &self.estimators[i]).collect();
         let start = cpu_time::ThreadTime::now();
-        let mut results = family::evaluate(
-            &specs,
-            &self.folds[task.fold],
-            &task.leaf,
-            self.options.keep_models,
-            limits.as_deref(),
-            &self.options.context(task.fold),
-        )
-        .into_iter();
+        let (fold, keep_models) = (&self.folds[task.fold], self.options.keep_models);
+        let ctx = self.options.context(task.fold);
+        let run =
+            || family::evaluate(&specs, fold, &task.leaf, keep_models, limits.as_deref(), &ctx);
+        let name = specs.first().map_or("estimator", |spec| spec.name());
+        let results = contained(name, run).unwrap_or_else(|fault| vec![Err(fault); specs.len()]);
+        let mut results = results.into_iter();
         let secs = start.elapsed().as_secs_f64();
         let Task { class, fold, members: all, .. } = task;
         let mut complete = Vec::new();
@@ -354,6 +354,15 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 }
 
+/// What the work gives. A panic inside it is a failure of that component, and the others go on.
+fn contained<T>(component: &'static str, work: impl FnOnce() -> T) -> Result<T, FitError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        FitError::Internal { component, message: said.unwrap_or_default() }
+    })
+}
+
 /// The classes of the rows that some fold tests, in the dataset's order.
 fn tested_labels(dataset: &Dataset, folds: &[FoldData<'_>]) -> Labels {
     let mut codes = vec![0; folds.iter().map(|fold| fold.test_places.len()).sum()];
@@ -368,5 +377,18 @@ impl State {
     pub(super) fn computation(&mut self, class: usize, estimator: usize) -> &mut Computation {
         let computations = &mut self.classes[class].computations;
         computations.get_mut(&estimator).expect("made when its group was opened")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_fails_the_component_that_it_came_from() {
+        let broken: Result<(), FitError> = contained("knn", || panic!("row {} is not there", 7));
+        let err = broken.unwrap_err();
+        assert_eq!(err.to_string(), "knn broke off by a fault of its own: row 7 is not there");
+        assert_eq!(contained("knn", || 7), Ok(7));
     }
 }

@@ -17,10 +17,10 @@ from ._native import OutOfTime, __version__
 from ._warnings import PitchpipeWarning
 
 if TYPE_CHECKING:
-    from . import meta
+    from . import experimental, meta
     from ._classifier import PitchpipeClassifier
 
-__all__ = ["OutOfTime", "PitchpipeClassifier", "PitchpipeWarning", "__version__", "meta"]
+__all__ = ["OutOfTime", "PitchpipeClassifier", "PitchpipeWarning", "__version__", "experimental", "meta"]
 
 
 def __getattr__(name: str) -> Any:
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
 
         globals()[name] = PitchpipeClassifier
         return PitchpipeClassifier
-    if name == "meta":
+    if name in ("experimental", "meta"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

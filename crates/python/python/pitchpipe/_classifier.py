@@ -87,6 +87,10 @@ class PitchpipeClassifier(_Base):
     decision : {"model", "most-probable", "balanced"}, default="model"
         How ``predict`` makes labels of probabilities. A model's own rule is that of its metric: made for balanced error, rare
         classes count as much as common ones, and the label need not be the most probable class.
+    class_weight : dict or "balanced", optional
+        How much a mistake about each class costs; those not named cost 1. ``predict`` then takes the class whose probability times
+        its weight is largest, whatever the metric. The search itself is not weighted. With "balanced" the weights are inversely
+        proportional to the number of rows of each class.
     holdout : float, optional
         Keep this share of the rows back; nothing sees them until the model is made, and its scores are of them.
     verbose : int, default=0
@@ -152,6 +156,7 @@ class PitchpipeClassifier(_Base):
         surrogate: str | os.PathLike[str] | None = None,
         repeatable: bool = False,
         decision: str = "model",
+        class_weight: dict[Any, float] | str | None = None,
         holdout: float | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -173,6 +178,7 @@ class PitchpipeClassifier(_Base):
         self.surrogate = surrogate
         self.repeatable = repeatable
         self.decision = decision
+        self.class_weight = class_weight
         self.holdout = holdout
         self.verbose = verbose
         self.callback = callback
@@ -215,6 +221,9 @@ class PitchpipeClassifier(_Base):
                 else "Found array with 0 sample(s) while a minimum of 1 is required."
             )
         settings = self._settings(frame, target)
+        weights = _settings.class_weights(self.class_weight, target.classes, target.codes)
+        if weights is not None and self.decision != "model":
+            raise ValueError("class_weight and decision exclude each other: both say how labels are made of probabilities")
         history: list[dict[str, Any]] = []
         progress = None
         if self.verbose:
@@ -232,6 +241,7 @@ class PitchpipeClassifier(_Base):
                 progress.close()
         self._adopt(model, target.classes, frame)
         self._history = history
+        self._class_weights = weights
         self.notes_ = [text for _, text in notes]
         self.interrupted_ = interrupted
         _warn(notes)
@@ -333,6 +343,9 @@ class PitchpipeClassifier(_Base):
         -------
         ndarray of shape (n_rows,)
         """
+        if getattr(self, "_class_weights", None) is not None:
+            weighted: Array = self.classes_[np.argmax(self.predict_proba(X) * self._class_weights, axis=1)]
+            return weighted
         table = self._later(X)
         _check_rows(table.n_rows)
         codes, notes = self.model_.predict(table, self.decision, _settings.n_threads(self.n_jobs))
@@ -459,6 +472,25 @@ class PitchpipeClassifier(_Base):
         """The model as a scikit-learn script, as ``pitchpipe export`` writes it."""
         self._check_fitted()
         return self.model_.script()
+
+    def report(self, path: str | os.PathLike[str], X: Any = None, y: Any = None) -> None:
+        """Write a page about the model, to open in a browser, as ``pitchpipe report`` does.
+
+        One file that needs no network: the verdict, how the search went, the leaderboard, the ensemble, confusion, curves,
+        calibration, how much each column matters.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it, such as ``"report.html"``.
+        X, y : optional
+            Rows that the model has not seen and their labels: the page then says what the model is worth there, too.
+        """
+        self._check_fitted()
+        if (X is None) != (y is None):
+            raise ValueError("a report on other rows needs both X and y")
+        rows = None if X is None else (self._later(X), self._known(y))
+        self.model_.report(os.fspath(path), type(self).__name__, _settings.n_threads(self.n_jobs), rows)
 
     def plot_search(self, ax: Any = None) -> Any:
         """Plot each pipeline's error over time, and the ensemble's; needs matplotlib."""

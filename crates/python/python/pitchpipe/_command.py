@@ -10,4 +10,4 @@ def main() -> None:
     """Run the command line and exit with its code."""
     # The command listens to Ctrl-C itself; Python's own answer would come after it, as a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.exit(command(sys.argv))
+    sys.exit(command(["pitchpipe", *sys.argv[1:]]))

@@ -97,6 +97,29 @@ def n_threads(n_jobs: Any) -> int:
     return int(n_jobs)
 
 
+def class_weights(value: Any, classes: Any, codes: Any) -> Any:
+    """The weight of each class, in their order, or None."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value != "balanced":
+            raise ValueError(f"class_weight is {value!r}, but must be 'balanced', a dict of weights by class, or None")
+        counts = np.bincount(codes, minlength=len(classes))
+        return len(codes) / (len(classes) * counts)
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"class_weight is a {type(value).__name__}, but must be 'balanced', a dict of weights by class, or None"
+        )
+    known = classes.tolist()
+    unknown = [label for label in value if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names the class {unknown[0]!r}, which y has not")
+    weights = np.array([value.get(label, 1.0) for label in known], dtype=np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
+        raise ValueError(f"class_weight is {value!r}, but weights must be finite and not negative, and one above 0")
+    return weights
+
+
 def _share_of_cores() -> int:
     try:
         cores = len(os.sched_getaffinity(0))

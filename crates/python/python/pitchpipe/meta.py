@@ -15,14 +15,33 @@ import json
 import os
 import subprocess
 import sys
+import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from . import _native, _settings
 from ._classifier import PitchpipeClassifier, _table
 from ._input import frame_of
 from ._native import Surrogate
 from ._target import Target
+from ._warnings import PitchpipeWarning
 
-__all__ = ["Surrogate", "collect", "describe", "expected", "extend", "info", "load", "train"]
+__all__ = [
+    "ErrorTensor",
+    "Surrogate",
+    "collect",
+    "describe",
+    "error_tensor",
+    "expected",
+    "extend",
+    "info",
+    "load",
+    "published",
+    "train",
+]
 
 Path = str | os.PathLike[str]
 
@@ -73,6 +92,67 @@ def expected(
     words, errors, seconds = known.expect(frame.table, labels, settings, list(observed.items()))
     rows = zip(words, errors.tolist(), seconds.tolist())
     return _table([{"pipeline": w, "error": e, "seconds": s} for w, e, s in rows])
+
+
+@dataclass
+class ErrorTensor:
+    """What pipelines came to on datasets; NaN where nothing was observed.
+
+    Attributes
+    ----------
+    datasets : list of str
+        The names of the rows.
+    pipelines : list of str
+        What the columns are, in words; empty for the published tensor, whose settings are in its package.
+    errors, seconds : ndarray of shape (n_datasets, n_pipelines)
+        The score that was asked for, and the CPU seconds of the cross-validation.
+    axes : tuple of int
+        The sides of the paper's block, which the first columns are: imputer, encoder, standardizer, reducer, estimator.
+    sizes : list
+        Rows and columns of each dataset, None where they are not known.
+    """
+
+    datasets: list[str]
+    pipelines: list[str]
+    errors: npt.NDArray[np.float32]
+    seconds: npt.NDArray[np.float32]
+    axes: tuple[int, ...]
+    sizes: list[tuple[int, int] | None] = field(default_factory=list)
+
+    def tensor(self) -> npt.NDArray[np.float32]:
+        """The errors of the paper's block with an axis for each step, datasets first."""
+        if not self.axes:
+            raise ValueError("the store has no pipelines of the paper's block, which alone has axes")
+        n = int(np.prod(self.axes))
+        return self.errors[:, :n].reshape(len(self.datasets), *self.axes)
+
+
+def error_tensor(store: Path, score: str = "error") -> ErrorTensor:
+    """Read a store that :func:`collect` wrote as arrays.
+
+    Parameters
+    ----------
+    store : path
+        The folder.
+    score : str, default="error"
+        "error" (balanced, under the estimators' own decisions, as published), "balanced_decision_error" (under the decision made
+        for it), "accuracy", "log_loss", "auc" or "macro_f1".
+    """
+    datasets, pipelines, axes, errors, seconds, damaged = _native.read_store(
+        os.fspath(store), score, _settings.n_threads(None)
+    )
+    for path in damaged:
+        warnings.warn(f"{path} is damaged and was not read", PitchpipeWarning, stacklevel=2)
+    return ErrorTensor(datasets, pipelines, errors, seconds, tuple(axes))
+
+
+def published(wheel: Path) -> ErrorTensor:
+    """Read the tensor that the paper's authors published, from the file ``oboe-0.2.0-py3-none-any.whl``.
+
+    ``pip download oboe==0.2.0 --no-deps`` fetches it.
+    """
+    ids, axes, errors, seconds, sizes = _native.read_published(os.fspath(wheel))
+    return ErrorTensor([str(i) for i in ids], [], errors, seconds, tuple(axes), sizes)
 
 
 def collect(corpus: Path, *, store: Path, **flags: Any) -> None:

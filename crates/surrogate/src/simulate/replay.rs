@@ -15,6 +15,11 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// What came to be known, in order: the second, the pipeline, its error.
+    pub fn events(&self) -> &[(f64, usize, f64)] {
+        &self.events
+    }
+
     /// How many pipelines were seen.
     pub fn n_pipelines(&self) -> usize {
         self.events.len()
