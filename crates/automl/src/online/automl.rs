@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_table::{Dataset, Metric};
 
+use super::drafts::Keeper;
 use super::refit;
 use super::search::Fit;
 use super::{AutoMlError, Event, Happened, Method};
@@ -45,6 +46,7 @@ pub struct AutoMl {
     pub(super) model_size_limit: u64,
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
+    pub(super) keeper: Option<Keeper>,
 }
 
 impl Default for AutoMl {
@@ -68,6 +70,7 @@ impl Default for AutoMl {
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
             keeps_history: true,
             kept_back: Duration::ZERO,
+            keeper: None,
         }
     }
 }
@@ -166,6 +169,14 @@ impl AutoMl {
     /// Whether the model keeps what a report tells beyond it ([`Model::history`]); it does by default.
     pub fn keep_history(self, keeps_history: bool) -> Self {
         Self { keeps_history, ..self }
+    }
+
+    /// Is handed the best model so far, now and then, for a process that memory may run out under: each time half as much
+    /// time again has passed. What it is handed says that memory ran out ([`StopReason::OutOfMemory`]).
+    ///
+    /// [`StopReason::OutOfMemory`]: super::StopReason::OutOfMemory
+    pub fn keep_drafts(self, keep: impl Fn(&Model) + Send + Sync + 'static) -> Self {
+        Self { keeper: Some(Keeper::new(keep)), ..self }
     }
 
     /// How much of the budget the caller needs after the search, to write a report say.
