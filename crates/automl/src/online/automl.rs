@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_learn::Watch;
 use pitchpipe_table::{Dataset, Metric};
 
+use super::drafts::Keeper;
 use super::refit;
 use super::search::Fit;
 use super::{AutoMlError, Event, Happened, Method};
@@ -47,6 +48,7 @@ pub struct AutoMl {
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
     pub(super) watch: Option<Arc<Watch>>,
+    pub(super) keeper: Option<Keeper>,
 }
 
 impl Default for AutoMl {
@@ -71,6 +73,7 @@ impl Default for AutoMl {
             keeps_history: true,
             kept_back: Duration::ZERO,
             watch: None,
+            keeper: None,
         }
     }
 }
@@ -169,6 +172,14 @@ impl AutoMl {
     /// Whether the model keeps what a report tells beyond it ([`Model::history`]); it does by default.
     pub fn keep_history(self, keeps_history: bool) -> Self {
         Self { keeps_history, ..self }
+    }
+
+    /// Is handed the best model so far, now and then, for a process that memory may run out under: each time half as much
+    /// time again has passed. What it is handed says that memory ran out ([`StopReason::OutOfMemory`]).
+    ///
+    /// [`StopReason::OutOfMemory`]: super::StopReason::OutOfMemory
+    pub fn keep_drafts(self, keep: impl Fn(&Model) + Send + Sync + 'static) -> Self {
+        Self { keeper: Some(Keeper::new(keep)), ..self }
     }
 
     /// How much of the budget the caller needs after the search, to write a report say.

@@ -11,6 +11,7 @@ use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 use super::budget::{Budget, End};
 use super::combine::Combiner;
 use super::confirm::Confirmation;
+use super::drafts::Drafts;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
 use super::ledger::Ledger;
@@ -45,6 +46,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) combiner: Combiner,
     pub(crate) confirmation: Confirmation,
     pub(super) memory: MemoryWatch,
+    drafts: Drafts<'a>,
     rows: Rows,
     /// Whether the plain forest was run, or cannot be.
     forest_is_over: bool,
@@ -86,6 +88,7 @@ impl<'a> Drive<'a> {
         budget: Budget<'a>,
         memory: MemoryWatch,
         combiner: Combiner,
+        drafts: Drafts<'a>,
     ) -> Self {
         Self {
             settings,
@@ -94,6 +97,7 @@ impl<'a> Drive<'a> {
             combiner,
             confirmation: Confirmation::default(),
             memory,
+            drafts,
             rows: Rows::default(),
             forest_is_over: false,
             predicted: BTreeMap::new(),
@@ -376,6 +380,8 @@ impl<'a> Drive<'a> {
         {
             let base_learners = self.combiner.weighted_pipelines();
             listener.tell(Happened::EnsembleChanged { error, base_learners });
+            let (elapsed, n_rows) = (self.budget.elapsed(), self.rows.n_rows);
+            self.drafts.make_if_due(elapsed, &self.combiner, &self.ledger, n_rows);
         }
     }
 

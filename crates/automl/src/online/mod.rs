@@ -10,6 +10,7 @@ mod budget;
 mod clock;
 mod combine;
 mod confirm;
+mod drafts;
 mod drive;
 mod error;
 mod evaluate;

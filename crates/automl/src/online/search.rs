@@ -15,6 +15,7 @@ use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 use super::budget::Budget;
 use super::clock::{Clock, WallClock};
 use super::combine::Combiner;
+use super::drafts::Drafts;
 use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Engine;
 use super::event::{Happened, Listener};
@@ -163,7 +164,15 @@ impl<'a> Fit<'a> {
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
         let memory = MemoryWatch::new(self.memory_limit, !self.pacing.is_repeatable());
-        Drive::new(settings, budget, memory, self.combiner(None))
+        let drafts = match &self.automl.keeper {
+            None => Drafts::default(),
+            Some(keeper) => Drafts::new(move |combiner, ledger, n_rows| {
+                if let Some(model) = self.draft(combiner, ledger, n_rows) {
+                    keeper.keep(&model);
+                }
+            }),
+        };
+        Drive::new(settings, budget, memory, self.combiner(None), drafts)
     }
 
     /// Goes through the levels.

@@ -35,6 +35,7 @@ macro_rules! with_estimators {
 mod adaboost;
 mod decision_tree;
 mod extra_trees;
+mod from_scores;
 mod gaussian_nb;
 mod gradient_boosting;
 pub(crate) mod histogram_boosting;

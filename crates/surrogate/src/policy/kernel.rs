@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::embedding::Pca;
+use crate::embedding::{Pca, energy_rank};
 use crate::error::SurrogateError;
 use crate::policy::{PaperLoop, Rounds};
 
@@ -37,7 +37,7 @@ pub fn kernel_oboe(setup: KernelSetup<'_>) -> Result<PaperLoop, SurrogateError> 
     let KernelSetup { codes, regress, secs, budget_secs, baseline } = setup;
     let (n_atoms, n) = codes.dim();
     let pca = Pca::fit(codes, MOST_RANK.min(n_atoms).min(n))?;
-    let rank = rank_of_energy(&pca.singular_values).min(pca.pipelines.nrows());
+    let rank = energy_rank(&pca.singular_values, ENERGY).min(pca.pipelines.nrows());
     // Each direction as long as its singular value says.
     let s = &pca.singular_values;
     let y =
@@ -47,15 +47,4 @@ pub fn kernel_oboe(setup: KernelSetup<'_>) -> Result<PaperLoop, SurrogateError> 
         let (pipelines, errors): (Vec<usize>, Vec<f64>) = seen.iter().copied().unzip();
         regress(&pipelines, &errors, KERNEL_RIDGE)
     })))
-}
-
-/// The least rank that holds enough of the energy.
-fn rank_of_energy(singular_values: &[f64]) -> usize {
-    let total: f64 = singular_values.iter().map(|s| s * s).sum();
-    let mut sum = 0.0;
-    let reaches = |s: &f64| {
-        sum += s * s;
-        sum >= ENERGY * total
-    };
-    1 + singular_values.iter().position(reaches).unwrap_or(0)
 }

@@ -5,7 +5,7 @@
 
 use pitchpipe_table::Labels;
 
-use super::super::gradient_boosting::{logistic, softmax};
+use super::super::from_scores::{logistic, softmax};
 
 /// A gradient is at most one.
 const GRADIENT_BITS: u32 = 30;
