@@ -96,6 +96,8 @@ function drawFigure(one) {
   // One picture with a text alternative, for those who do not see it.
   const svg = plot.tagName === "svg" ? plot : plot.querySelector("svg:last-of-type");
   if (svg) svg.setAttribute("role", "img");
+  // The names of its parts are those of marks, not of what they mean here.
+  for (const part of plot.querySelectorAll("g[aria-label]")) part.removeAttribute("aria-label");
 }
 
 function drawFigures() {
@@ -103,7 +105,7 @@ function drawFigures() {
 }
 
 /** A table whose columns can be sorted; a page of rows at a time. */
-function sortable(columns, rows, { page = 25, by = 0, descending = false, caption } = {}) {
+function sortable(columns, rows, { page = 25, by = 0, descending = false, caption, label: words = "table" } = {}) {
   const state = { by, descending, shown: page };
   const body = el("tbody");
   const head = columns.map((column, i) => {
@@ -141,7 +143,7 @@ function sortable(columns, rows, { page = 25, by = 0, descending = false, captio
   fill();
   const table = el("table", { class: "wide" }, caption ? el("caption", { class: "quiet" }, caption) : null,
     el("thead", {}, el("tr", {}, head)), body);
-  return el("div", {}, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, table), more);
+  return el("div", {}, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words }, table), more);
 }
 
 /** The scale of a chart: all charts look alike. */

@@ -8,6 +8,7 @@ function models() {
   const clear = others.filter((m) => m.difference.p_value_adjusted < 0.05);
   const [metricName, higher] = METRICS[DATA.metric];
   const errorName = higher ? `1 \u2212 ${metricName}` : metricName;
+  document.getElementById("content").append(el("h1", { class: "page" }, "Models on ", name(DATA.table, 80)));
   section("verdict", "Verdict",
     el("p", { class: "verdict" }, "On ", name(DATA.table), `, ${counted(DATA.n_rows, "row")}, `, name(better.file), ` has the lowest ${errorName}: ${fixed(better.error)}. `,
       clear.length ? `${clear.length} of ${others.length} differ from ` : "None differs from ", name(first.file), clear.length ? " by more than chance would (p < 0.05)." : " by more than chance would (p < 0.05)."),

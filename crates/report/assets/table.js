@@ -70,7 +70,7 @@ function data() {
       { title: "column", value: (c) => c.name, cell: (c) => el("td", {}, name(c.name)) },
       { title: "kind", value: (c) => c.kind, cell: (c) => el("td", {}, c.kind + (c.n_levels === undefined ? "" : `, ${counted(c.n_levels, "level")}`)) },
       { title: "missing", numeric: true, value: (c) => -c.n_missing, cell: (c) => number(`history.data.columns.${c.place}.n_missing`, c.n_missing, c.n_missing ? `${whole(c.n_missing)} (${percent(c.share)})` : "none") },
-    ], cols, { page: 20 }));
+    ], cols, { page: 20, label: "columns" }));
     if (profile.left_out.length) {
       children.push(el("h3", {}, "Columns left out"), el("ul", {}, profile.left_out.map((c) => el("li", {}, name(c.name), ": ", name(c.reason, 200)))));
     }

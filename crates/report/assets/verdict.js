@@ -33,11 +33,11 @@ function against(score, spread, baseline) {
 function verdict() {
   const held = DATA.held_out;
   const scores = held ? held.evaluation.scores : REPORT.scores;
-  const spread = held ? null : (REPORT.standard_errors || {})[METRIC];
+  const spread = ((held || REPORT).standard_errors || {})[METRIC];
   const score = scores[METRIC];
   const target = DATA.target;
   const title = target === null ? el("h1", {}, "A model") : el("h1", {}, "A model that predicts ", name(target));
-  const plain = held ? [] : REPORT.baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
+  const plain = (held || REPORT).baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
   const range = spread ? ` \u00b1 ${fixed(spread)}` : "";
   const on = held
     ? ["On ", name(held.file), `, ${counted(held.evaluation.n_rows, "row")} that it was not fitted on, `]
@@ -54,8 +54,8 @@ function verdict() {
     [REPORT.elapsed_secs, secs, `of ${secs(REPORT.budget_secs)} used`, "report.elapsed_secs"],
   ];
   const node = el("section", { id: "verdict" }, title, sentence,
-    quiet(`Scores are measured ${measuredWords()}. `,
-      REPORT.standard_errors ? "\u00b1 is one standard error over draws of these rows." : ""),
+    held ? quiet(`In the fit, scores were measured ${measuredWords()}. \u00b1 is one standard error over draws of rows.`)
+      : quiet(`Scores are measured ${measuredWords()}. `, REPORT.standard_errors ? "\u00b1 is one standard error over draws of these rows." : ""),
     held || REPORT.baselines.some((b) => b.name === "random forest") ? null : quiet("No plain random forest was run to compare it with."),
     REPORT.measured === "chosen" ? el("p", { class: "warning" }, "These scores flatter: there were too few rows, or too little time, to measure on others.") : null,
     el("ul", { class: "facts" }, facts.map(([value, show, words, key]) =>
@@ -75,18 +75,22 @@ function accuracyNote() {
 
 function scoreTable() {
   const held = DATA.held_out;
-  const head = ["", "model", ...REPORT.baselines.map((b) => b.name)];
-  if (held) head.push(`on ${cut(held.file, 30)}`);
+  const head = ["score", held ? "in the fit" : "model", ...REPORT.baselines.map((b) => b.name)];
+  if (held) head.push(`on ${cut(held.file, 30)}`, ...held.baselines.map((b) => `${b.name} there`));
   const rows = Object.entries(METRICS).map(([key, [words, higher]]) => {
     const own = REPORT.scores[key];
     const spread = (REPORT.standard_errors || {})[key];
     const cells = [number(`report.scores.${key}`, own, fixed(own) + (spread ? ` \u00b1\u00a0${fixed(spread)}` : ""))];
     REPORT.baselines.forEach((b, i) => cells.push(number(`report.baselines.${i}.scores.${key}`, b.scores[key])));
-    if (held) cells.push(number(`held_out.evaluation.scores.${key}`, held.evaluation.scores[key]));
+    if (held) {
+      const [there, about] = [held.evaluation.scores[key], (held.standard_errors || {})[key]];
+      cells.push(number(`held_out.evaluation.scores.${key}`, there, fixed(there) + (about ? ` \u00b1\u00a0${fixed(about)}` : "")));
+      held.baselines.forEach((b, i) => cells.push(number(`held_out.baselines.${i}.scores.${key}`, b.scores[key])));
+    }
     return el("tr", { class: key === METRIC ? "strong" : null },
       el("th", { scope: "row" }, words, el("span", { class: "quiet" }, higher ? "  more is better" : "  less is better")), cells);
   });
-  return el("div", { class: "scroll" }, el("table", {},
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "scores" }, el("table", {},
     el("thead", {}, el("tr", {}, head.map((t, i) => el("th", { class: i ? "n" : null, scope: "col" }, t)))),
     el("tbody", {}, rows)));
 }
@@ -150,7 +154,7 @@ function leaderboard() {
   const all = HISTORY ? allRuns() : historyMissing("the others that were tried");
   section("leaderboard", "Leaderboard",
     quiet(`The best candidates; error is ${ERROR_NAME}. They were chosen by these numbers, which therefore flatter them a little.`),
-    sortable(columns, board, { page: 15 }), all);
+    sortable(columns, board, { page: 15, label: "leaderboard" }), all);
 }
 
 function allRuns() {
@@ -165,7 +169,7 @@ function allRuns() {
   const details = el("details", { id: "all-runs" }, el("summary", {}, `All ${whole(HISTORY.trials.length)} runs`));
   // Thousands of rows are made when somebody asks for them.
   details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(sortable(columns, HISTORY.trials, { page: 50 }));
+    if (details.open && details.childElementCount === 1) details.append(sortable(columns, HISTORY.trials, { page: 50, label: "all runs" }));
   });
   return details;
 }
