@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 use pitchpipe_automl::offline::published::Published;
 use pitchpipe_automl::offline::train::{Stack, Training};
 use pitchpipe_automl::offline::{Store, compact, import};
+use pitchpipe_automl::surrogate::Surrogate;
 
 use crate::{published, python};
 
@@ -17,6 +19,14 @@ pub(crate) struct Options {
     /// A store to put into data/meta first, in its compact form; without it data/meta stays as it is
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+
+    /// A store with the runs of blocks beyond the paper's, to put into data/meta/added first, in its compact form
+    #[arg(long, value_name = "DIR")]
+    added: Option<PathBuf>,
+
+    /// Train nothing: add the blocks to this surrogate, which has the paper's alone
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
 
     /// What a published dataset counts in the priors, where one of our own counts 1
     #[arg(long, default_value_t = Training::default().published_weight)]
@@ -41,6 +51,11 @@ pub(crate) fn meta() -> PathBuf {
     python::root().join("data/meta")
 }
 
+/// The folder of the compact store of blocks beyond the paper's.
+fn added() -> PathBuf {
+    meta().join("added")
+}
+
 /// The published tensor as a store, imported when it is not there yet.
 pub(crate) fn published_store() -> Result<Store, String> {
     let folder = python::root().join("target/published/store");
@@ -54,14 +69,21 @@ pub(crate) fn published_store() -> Result<Store, String> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    if let Some(store) = &options.store {
-        renew_compact_store(store)?;
+    for (store, folder) in [(&options.store, meta()), (&options.added, added())] {
+        if let Some(store) = store {
+            renew_compact_store(store, &folder)?;
+        }
     }
-    let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
-    let stack = Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())?;
-    let training = Training { published_weight: options.published_weight, ..Training::default() };
-    let surrogate = training.run(&stack).map_err(|e| e.to_string())?;
     let path = python::root().join("crates/automl/data/default.surrogate");
+    let mut surrogate = match &options.from {
+        Some(file) => Surrogate::read(file).map_err(|e| format!("{}: {e}", file.display()))?,
+        None => {
+            trained(options)?.write(&path).map_err(|e| e.to_string())?;
+            // As a file holds it: the blocks are added to the same numbers, trained now or before.
+            Surrogate::read(&path).map_err(|e| e.to_string())?
+        }
+    };
+    extend(&mut surrogate)?;
     surrogate.write(&path).map_err(|e| e.to_string())?;
     let facts = surrogate.facts();
     let (own, published) = facts.counts();
@@ -87,11 +109,39 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn renew_compact_store(store: &Path) -> Result<(), String> {
+fn trained(options: &Options) -> Result<Surrogate, String> {
+    let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
+    let stack = Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())?;
+    let training = Training { published_weight: options.published_weight, ..Training::default() };
+    training.run(&stack).map_err(|e| e.to_string())
+}
+
+/// Adds the columns of blocks beyond the paper's.
+fn extend(surrogate: &mut Surrogate) -> Result<(), String> {
+    let store = Store::open(&added()).map_err(|e| e.to_string())?;
+    let stack = Stack::read(&[store], &left_out()?).map_err(|e| e.to_string())?;
+    let begun = Instant::now();
+    let extension = surrogate.extend(&stack).map_err(|e| e.to_string())?;
+    for block in &extension.blocks {
+        println!(
+            "{}: {} columns, {} runs on {} datasets, of {} more the times alone; {:.1} s",
+            block.name,
+            block.n_pipelines,
+            block.n_entries,
+            block.n_datasets,
+            extension.not_placed.len(),
+            begun.elapsed().as_secs_f64()
+        );
+    }
+    Ok(())
+}
+
+fn renew_compact_store(store: &Path, folder: &Path) -> Result<(), String> {
     let store = Store::open(store).map_err(|e| e.to_string())?;
-    let done = compact(&store, &meta()).map_err(|e| e.to_string())?;
+    let done = compact(&store, folder).map_err(|e| e.to_string())?;
     println!(
-        "data/meta: {} datasets, {} entries, {} distinct computations, {:.2} MB",
+        "{}: {} datasets, {} entries, {} distinct computations, {:.2} MB",
+        folder.display(),
         done.n_datasets,
         done.n_entries,
         done.n_computations,

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: speed next to the peer, in one run on one machine.
 
 mod automl;
+mod boosting;
 mod columns;
 mod design;
 mod honesty;
@@ -36,6 +37,8 @@ enum What {
     Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
     Table,
+    /// Boosting on histograms next to LightGBM, XGBoost, CatBoost and scikit-learn, with equal settings.
+    Boosting(boosting::Options),
     /// Cross-validation of each estimator type, pipeline by pipeline, next to scikit-learn.
     Learn(learn::Options),
     /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
@@ -70,6 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Large => promises::check(promises::Promise::Large, &promises::Options::default()),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
+        What::Boosting(options) => boosting::run(options),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pitchpipe_learn::estimate::EstimatorKind;
-use pitchpipe_learn::{PipelineId, Preparation, SearchSpace};
+use pitchpipe_learn::estimate::{EstimatorKind, HistogramBoosting};
+use pitchpipe_learn::{Pipeline, PipelineId, Preparation, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::search::{Action, Actions};
 
@@ -19,6 +19,8 @@ pub struct Families {
     pub preparations: Vec<usize>,
     /// The actions to open with.
     pub opening: Vec<usize>,
+    /// Boosting on histograms as most would try it first, if it is there.
+    pub boosting: Option<usize>,
 }
 
 /// The kinds that open, behind a preparation that is scaled and has all columns.
@@ -49,9 +51,21 @@ impl Families {
             kinds: ids.iter().map(number).collect(),
             preparations: ids.iter().map(|&id| space.preparation_index(id)).collect(),
             opening: opening(space, ids, &actions),
+            boosting: plain_boosting(space).and_then(|id| {
+                let at = ids.iter().position(|&other| other == id)?;
+                (0..actions.len()).find(|&action| actions.members(action).contains(&at))
+            }),
             actions: Arc::new(actions),
         })
     }
+}
+
+/// Boosting on histograms as most would try it first, if the space has it: on large tables it is tried early, and says how
+/// many rows there is time for.
+pub(crate) fn plain_boosting(space: &SearchSpace) -> Option<PipelineId> {
+    let settings = HistogramBoosting { l2_regularization: 1.0, ..HistogramBoosting::default() };
+    let pipeline = Pipeline { preparation: Preparation::AS_IT_IS, estimator: settings.into() };
+    space.find(&pipeline)
 }
 
 fn opening(space: &SearchSpace, ids: &[PipelineId], actions: &Actions) -> Vec<usize> {

@@ -36,6 +36,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) seed: u64,
     /// Whether predicted times are corrected by measured ones.
     pub(crate) corrects_times: bool,
+    /// Whether the table is too large to be searched whole from the start.
+    pub(crate) is_sampled: bool,
 }
 
 /// A policy, and the kind of errors it wants to be fed.
@@ -81,13 +83,15 @@ fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
     let families = Families::of(space.search(), &ids)?;
     let most_members = most_members(setup, &families);
     let secs = setup.secs_of(&ids);
+    let mut opening = families.opening;
+    opening.extend(families.boosting.filter(|_| setup.is_sampled));
     let setup_of = AutoSetup {
         posterior: Arc::new(space.prior(prior)?).posterior(),
         actions: families.actions,
         secs: &secs,
         kinds: families.kinds,
         preparations: families.preparations,
-        opening: families.opening,
+        opening,
         most_members,
         n_rows: setup.n_rows,
         most_rows: setup.most_rows,

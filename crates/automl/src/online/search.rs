@@ -19,7 +19,8 @@ use super::drafts::Drafts;
 use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Engine;
 use super::event::{Happened, Listener};
-use super::levels::{Earlier, Level, levels};
+use super::families::plain_boosting;
+use super::levels::{Earlier, Level, Paces, levels};
 use super::library::{Judging, Rule};
 use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
@@ -144,6 +145,7 @@ impl<'a> Fit<'a> {
             budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
             seed: self.automl.seed,
             corrects_times: !self.pacing.is_repeatable(),
+            is_sampled: levels.len() > 1,
         })
     }
 
@@ -286,21 +288,26 @@ impl<'a> Fit<'a> {
     /// The rows to search with, and when; the same for all methods.
     fn levels(&self) -> Vec<Level> {
         let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
-        levels(n_rows, self.begun_after(), budget, self.typical_secs())
-    }
-
-    /// What a forest on plain columns takes on so many rows: neither the fastest nor the slowest of what is
-    /// good. Predicted at two sizes, and by a power of the rows between them.
-    fn typical_secs(&self) -> impl Fn(usize) -> f64 + use<> {
         let size = DatasetSize::of(self.dataset);
+        let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n));
+        let (low, high) = (SMALL_SAMPLE, n_rows.max(2 * SMALL_SAMPLE));
+        let (fast, slow) = (predict(low), predict(high));
+        // Predicted at two sizes, and by a power of the rows between them.
+        let pace = |id: usize| {
+            let (fast, slow) = (fast[id], slow[id]);
+            let power = (slow / fast).ln() / (high as f64 / low as f64).ln();
+            move |n: usize| fast * (n as f64 / low as f64).powf(power)
+        };
+        // A forest on plain columns: neither the fastest nor the slowest of what is good.
         let plain = self.space().behind(Preparation::of_oboe(Imputer::Mean));
         let is_forest = |id| self.space().kind(id) == EstimatorKind::RandomForest;
         let forest = plain.into_iter().find(|&id| is_forest(id)).map_or(0, |id| id.index());
-        let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n))[forest];
-        let (low, high) = (SMALL_SAMPLE, self.dataset.n_rows().max(2 * SMALL_SAMPLE));
-        let (fast, slow) = (predict(low), predict(high));
-        let power = (slow / fast).ln() / (high as f64 / low as f64).ln();
-        move |n: usize| fast * (n as f64 / low as f64).powf(power)
+        let boosting = plain_boosting(self.space()).map(|id| pace(id.index()));
+        let paces = Paces {
+            typical: &pace(forest),
+            boosting: boosting.as_ref().map(|pace| pace as &dyn Fn(usize) -> f64),
+        };
+        levels(n_rows, self.begun_after(), budget, &paces)
     }
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
