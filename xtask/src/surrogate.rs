@@ -8,6 +8,7 @@ use clap::Args;
 use pitchpipe_automl::offline::published::Published;
 use pitchpipe_automl::offline::train::{Stack, Training};
 use pitchpipe_automl::offline::{Store, compact, import};
+use pitchpipe_automl::surrogate::Surrogate;
 
 use crate::{published, python};
 
@@ -21,6 +22,10 @@ pub(crate) struct Options {
     /// What a published dataset counts in the priors, where one of our own counts 1
     #[arg(long, default_value_t = Training::default().published_weight)]
     published_weight: f64,
+
+    /// Train only what the paper's systems need, and leave all else of the surrogate as it is
+    #[arg(long, conflicts_with = "store")]
+    paper_alone: bool,
 }
 
 /// Datasets that evaluation needs unseen: no surrogate of ours is trained on them.
@@ -60,8 +65,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
     let stack = Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())?;
     let training = Training { published_weight: options.published_weight, ..Training::default() };
-    let surrogate = training.run(&stack).map_err(|e| e.to_string())?;
     let path = python::root().join("crates/automl/data/default.surrogate");
+    let surrogate = if options.paper_alone {
+        let known = Surrogate::read(&path).map_err(|e| e.to_string())?;
+        let parts = training.paper_alone(&stack, &known).map_err(|e| e.to_string())?;
+        known.with_paper_parts(parts)
+    } else {
+        training.run(&stack).map_err(|e| e.to_string())?
+    };
     surrogate.write(&path).map_err(|e| e.to_string())?;
     let facts = surrogate.facts();
     let (own, published) = facts.counts();

@@ -9,7 +9,7 @@ use pitchpipe_table::{Dataset, Metric};
 
 use super::refit;
 use super::search::Fit;
-use super::{AutoMlError, Event, Happened, Method};
+use super::{AutoMlError, Event, Happened, Method, PaperOptions};
 use crate::ensemble::Combination;
 use crate::history::Recorder;
 use crate::model::{Model, kinds_of};
@@ -45,6 +45,7 @@ pub struct AutoMl {
     pub(super) model_size_limit: u64,
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
+    pub(super) paper: PaperOptions,
 }
 
 impl Default for AutoMl {
@@ -68,6 +69,7 @@ impl Default for AutoMl {
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
             keeps_history: true,
             kept_back: Duration::ZERO,
+            paper: PaperOptions::default(),
         }
     }
 }
@@ -86,6 +88,11 @@ impl AutoMl {
     /// How pipelines are chosen.
     pub fn method(self, method: Method) -> Self {
         Self { method, ..self }
+    }
+
+    /// How the paper's systems do what can be done in several ways; other methods have none of these.
+    pub fn paper_options(self, paper: PaperOptions) -> Self {
+        Self { paper, ..self }
     }
 
     /// How base learners are combined; by default the paper's systems vote, and others average.
@@ -255,6 +262,7 @@ impl AutoMl {
             }
             _ => {}
         }
+        self.paper.check(self.method)?;
         if !dataset.dependence().can_split() {
             return Err(AutoMlError::OneUnit);
         }

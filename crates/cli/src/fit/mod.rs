@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use args::FitArgs;
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Model};
+use pitchpipe_automl::{AutoMl, Model, PaperOptions};
 use pitchpipe_table::{
     CancelCheck, Dataset, Report as TableReport, Source, TableError, read, write_atomically,
 };
@@ -54,7 +54,12 @@ pub(crate) fn run(
         .started_at(started)
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
-        .keep_back(report::kept_back(args));
+        .keep_back(report::kept_back(args))
+        .paper_options(PaperOptions {
+            design: args.design,
+            runtimes: args.runtimes,
+            kernel_prediction: args.kernel_prediction,
+        });
     if let Some(combination) = args.ensemble {
         search = search.ensemble(combination);
     }
