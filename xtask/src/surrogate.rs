@@ -31,6 +31,10 @@ pub(crate) struct Options {
     /// What a published dataset counts in the priors, where one of our own counts 1
     #[arg(long, default_value_t = Training::default().published_weight)]
     published_weight: f64,
+
+    /// Train only what the paper's systems need, and leave all else of the surrogate as it is
+    #[arg(long, conflicts_with_all = ["store", "from"])]
+    paper_alone: bool,
 }
 
 /// Datasets that evaluation needs unseen: no surrogate of ours is trained on them.
@@ -75,15 +79,16 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         }
     }
     let path = python::root().join("crates/automl/data/default.surrogate");
-    let mut surrogate = match &options.from {
-        Some(file) => Surrogate::read(file).map_err(|e| format!("{}: {e}", file.display()))?,
+    let surrogate = match &options.from {
+        _ if options.paper_alone => with_paper_parts(options, &path)?,
+        Some(file) => extended(read(file)?)?,
         None => {
-            trained(options)?.write(&path).map_err(|e| e.to_string())?;
+            let surrogate = training(options).run(&stack()?).map_err(|e| e.to_string())?;
+            surrogate.write(&path).map_err(|e| e.to_string())?;
             // As a file holds it: the blocks are added to the same numbers, trained now or before.
-            Surrogate::read(&path).map_err(|e| e.to_string())?
+            extended(read(&path)?)?
         }
     };
-    extend(&mut surrogate)?;
     surrogate.write(&path).map_err(|e| e.to_string())?;
     let facts = surrogate.facts();
     let (own, published) = facts.counts();
@@ -109,15 +114,28 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn trained(options: &Options) -> Result<Surrogate, String> {
+fn read(file: &Path) -> Result<Surrogate, String> {
+    Surrogate::read(file).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn stack() -> Result<Stack, String> {
     let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
-    let stack = Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())?;
-    let training = Training { published_weight: options.published_weight, ..Training::default() };
-    training.run(&stack).map_err(|e| e.to_string())
+    Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())
+}
+
+fn training(options: &Options) -> Training {
+    Training { published_weight: options.published_weight, ..Training::default() }
+}
+
+/// The surrogate in this file, with what the paper's systems need trained anew.
+fn with_paper_parts(options: &Options, path: &Path) -> Result<Surrogate, String> {
+    let known = read(path)?;
+    let parts = training(options).paper_alone(&stack()?, &known).map_err(|e| e.to_string())?;
+    Ok(known.with_paper_parts(parts))
 }
 
 /// Adds the columns of blocks beyond the paper's.
-fn extend(surrogate: &mut Surrogate) -> Result<(), String> {
+fn extended(mut surrogate: Surrogate) -> Result<Surrogate, String> {
     let store = Store::open(&added()).map_err(|e| e.to_string())?;
     let stack = Stack::read(&[store], &left_out()?).map_err(|e| e.to_string())?;
     let begun = Instant::now();
@@ -133,7 +151,7 @@ fn extend(surrogate: &mut Surrogate) -> Result<(), String> {
             begun.elapsed().as_secs_f64()
         );
     }
-    Ok(())
+    Ok(surrogate)
 }
 
 fn renew_compact_store(store: &Path, folder: &Path) -> Result<(), String> {

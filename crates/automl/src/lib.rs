@@ -43,8 +43,9 @@ pub use model::{
     PredictError, Predictions, TablePredictions,
 };
 pub use online::{
-    AutoMl, AutoMlError, Candidate, Event, Families, Happened, Measured, Method, Report,
-    StopReason, TimeSpent, UnknownMethod, WeightedPipeline,
+    AutoMl, AutoMlError, Candidate, DesignKind, Event, Families, Happened, KernelPrediction,
+    Measured, Method, PaperOptions, Report, RuntimeKind, StopReason, TimeSpent, UnknownMethod,
+    UnknownOption, WeightedPipeline,
 };
 pub use pitchpipe_learn::{Activity, Pipeline, Running, Watch};
 pub use scores::{Baseline, OutOfFold, Scores};

@@ -11,7 +11,7 @@ use pitchpipe_table::{Dataset, Metric};
 use super::drafts::Keeper;
 use super::refit;
 use super::search::Fit;
-use super::{AutoMlError, Event, Happened, Method};
+use super::{AutoMlError, Event, Happened, Method, PaperOptions};
 use crate::ensemble::Combination;
 use crate::history::Recorder;
 use crate::model::{Model, kinds_of};
@@ -49,6 +49,7 @@ pub struct AutoMl {
     pub(super) kept_back: Duration,
     pub(super) watch: Option<Arc<Watch>>,
     pub(super) keeper: Option<Keeper>,
+    pub(super) paper: PaperOptions,
 }
 
 impl Default for AutoMl {
@@ -74,6 +75,7 @@ impl Default for AutoMl {
             kept_back: Duration::ZERO,
             watch: None,
             keeper: None,
+            paper: PaperOptions::default(),
         }
     }
 }
@@ -92,6 +94,11 @@ impl AutoMl {
     /// How pipelines are chosen.
     pub fn method(self, method: Method) -> Self {
         Self { method, ..self }
+    }
+
+    /// How the paper's systems do what can be done in several ways; other methods have none of these.
+    pub fn paper_options(self, paper: PaperOptions) -> Self {
+        Self { paper, ..self }
     }
 
     /// How base learners are combined; by default the paper's systems vote, and others average.
@@ -274,6 +281,7 @@ impl AutoMl {
             }
             _ => {}
         }
+        self.paper.check(self.method)?;
         if !dataset.dependence().can_split() {
             return Err(AutoMlError::OneUnit);
         }

@@ -112,6 +112,12 @@ pub enum AutoMlError {
         /// The method.
         method: super::Method,
     },
+    /// The surrogate lacks what an option needs.
+    #[error("the surrogate holds nothing for {what}")]
+    OptionNotInSurrogate {
+        /// The option.
+        what: &'static str,
+    },
     /// A computation of the surrogate failed.
     #[error(transparent)]
     Surrogate(#[from] SurrogateError),

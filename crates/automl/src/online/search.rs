@@ -26,7 +26,9 @@ use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
 use super::policies::{Made, Setup, make};
 use super::space::Space;
-use super::{AutoMl, AutoMlError, Event, Method, Report, StopReason, confirm, honest, memory};
+use super::{
+    AutoMl, AutoMlError, Event, Method, Report, RuntimeKind, StopReason, confirm, honest, memory,
+};
 use crate::ensemble::Combination;
 use crate::model::Model;
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
@@ -138,7 +140,8 @@ impl<'a> Fit<'a> {
             method: self.automl.method,
             surrogate: &self.surrogate,
             space: Space::of(self.space(), self.dataset),
-            secs: &self.secs(first.n_rows),
+            secs: &self.policy_secs(first.n_rows),
+            paper: self.automl.paper,
             n_rows: first.n_rows,
             most_rows: last.n_rows,
             step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
@@ -192,8 +195,8 @@ impl<'a> Fit<'a> {
             let sample = self.sample(level);
             let n_rows = sample.rows.n_rows();
             listener.tell(Happened::Level { n_rows, of });
+            policy.resized(n_rows, &self.policy_secs(n_rows));
             let secs = self.secs(n_rows);
-            policy.resized(n_rows, &secs);
             let before = drive.begin_level(n_rows, secs, self.combiner(Some(&sample)));
             if i > 0 {
                 earlier.keep(before, ended.n_rows);
@@ -317,6 +320,24 @@ impl<'a> Fit<'a> {
         // k folds of (k - 1) / k of the rows each.
         let factor = (self.n_folds as f64 - 1.0) / 2.0;
         secs.iter_mut().for_each(|t| *t *= factor);
+        secs
+    }
+
+    /// The same as the policy sees them: those of the paper's systems in the paper's form, unless told otherwise.
+    fn policy_secs(&self, n_rows: usize) -> Vec<f64> {
+        let mut secs = self.secs(n_rows);
+        let wants_log = self.automl.paper.runtimes == Some(RuntimeKind::Log);
+        let of_paper = self.surrogate.paper_parts().runtimes.as_ref();
+        let Some(runtimes) = of_paper.filter(|_| self.automl.method.is_of_paper() && !wants_log)
+        else {
+            return secs;
+        };
+        let size = DatasetSize::of(self.dataset).with_rows(n_rows);
+        let factor = (self.n_folds as f64 - 1.0) / 2.0;
+        let in_form = runtimes.predict_secs(self.space(), &size);
+        for (own, predicted) in secs.iter_mut().zip(in_form) {
+            *own = predicted.map_or(*own, |t| t * factor);
+        }
         secs
     }
 

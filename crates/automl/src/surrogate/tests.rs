@@ -112,7 +112,7 @@ fn a_cut_or_changed_file_is_a_typed_error() {
     let mut later = bytes;
     later[4] = 9;
     let message = Surrogate::from_bytes(&later).unwrap_err().to_string();
-    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 and 2");
+    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 to 3");
 }
 
 #[test]

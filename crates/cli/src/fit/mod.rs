@@ -17,7 +17,7 @@ pub(crate) use args::{FitArgs, port};
 pub(crate) use live::not_served;
 use pitchpipe_automl::online::address_space_limit;
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Model};
+use pitchpipe_automl::{AutoMl, Model, PaperOptions};
 use pitchpipe_report::Live;
 use pitchpipe_table::{
     CancelCheck, Dataset, Report as TableReport, Source, TableError, read, stand_by, stand_down,
@@ -73,7 +73,12 @@ fn search(
         .started_at(started)
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
-        .keep_back(report::kept_back(args));
+        .keep_back(report::kept_back(args))
+        .paper_options(PaperOptions {
+            design: args.design,
+            runtimes: args.runtimes,
+            kernel_prediction: args.kernel_prediction,
+        });
     if let Some(combination) = args.ensemble {
         search = search.ensemble(combination);
     }
