@@ -82,7 +82,7 @@ def live(chromium, folder):
     words, _ = command(folder, "categories and gaps", "20s")
     process = subprocess.Popen([*words, "--live"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     chromium.open(process.stderr.readline().split()[1])
-    chromium.wait_for("RUN.trials.length > 150 && RUN.ensemble.length > 3", 20)
+    chromium.wait_for("RUN.trials.length > 150 && RUN.ensemble.length > 3 && !document.getElementById('thread-list').textContent.includes('idle')", 20)
     chromium.evaluate("drawAll()")
     (folder / "live.png").write_bytes(chromium.screenshot(clip=(0, 0, 1200, 1140)))
     chromium.evaluate("askToStop()")

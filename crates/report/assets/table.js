@@ -47,7 +47,7 @@ function heatmap(land, by, width) {
   return plot({
     width, height: 180 + size * lines.length, marginLeft: by === "kind" ? 130 : 320, marginBottom: 140, padding: 0.04,
     x: { domain: land.preparations, label: null, tickRotate: -40, tickFormat: (t) => t.replace("unscaled > ", "").replace("standardise > ", "std + ") },
-    y: { domain: lines, label: null, tickFormat: (t) => cut(t, 54) },
+    y: { domain: lines, label: null, tickFormat: (t) => cut(t, 42) },
     color: { scheme: "viridis", label: "predicted balanced error", legend: true },
     ariaLabel: "Predicted landscape", ariaDescription: `Best predicted: ${lines.slice(0, 3).join(", ")}; ${runs.length} of ${all.length} cells were tried.`,
     marks: [
@@ -70,7 +70,7 @@ function data() {
       { title: "column", value: (c) => c.name, cell: (c) => el("td", {}, name(c.name)) },
       { title: "kind", value: (c) => c.kind, cell: (c) => el("td", {}, c.kind + (c.n_levels === undefined ? "" : `, ${counted(c.n_levels, "level")}`)) },
       { title: "missing", numeric: true, value: (c) => -c.n_missing, cell: (c) => number(`history.data.columns.${c.place}.n_missing`, c.n_missing, c.n_missing ? `${whole(c.n_missing)} (${percent(c.share)})` : "none") },
-    ], cols, { page: 20, label: "columns" }));
+    ], cols, { page: 20, label: "table of columns" }));
     if (profile.left_out.length) {
       children.push(el("h3", {}, "Columns left out"), el("ul", {}, profile.left_out.map((c) => el("li", {}, name(c.name), ": ", name(c.reason, 200)))));
     }

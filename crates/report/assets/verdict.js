@@ -154,7 +154,7 @@ function leaderboard() {
   const all = HISTORY ? allRuns() : historyMissing("the others that were tried");
   section("leaderboard", "Leaderboard",
     quiet(`The best candidates; error is ${ERROR_NAME}. They were chosen by these numbers, which therefore flatter them a little.`),
-    sortable(columns, board, { page: 15, label: "leaderboard" }), all);
+    sortable(columns, board, { page: 15, label: "table of candidates" }), all);
 }
 
 function allRuns() {

@@ -14,6 +14,9 @@ use crate::text::counted;
 const SHARE: f64 = 0.06;
 const MOST: Duration = Duration::from_secs(30);
 
+/// Where the search ended sooner, a report may take up to this share of the budget of what is left.
+const SPARE_SHARE: f64 = 0.2;
+
 /// What writing the page takes, at the most.
 const WRITING: Duration = Duration::from_millis(60);
 
@@ -45,7 +48,10 @@ pub(super) fn page(
     // A search that ended before its time does not let the user wait for the rest of it.
     let deadline = match ended_early {
         true => started,
-        false => end.min(Instant::now() + kept_back(args)).checked_sub(WRITING).unwrap_or(started),
+        false => {
+            let spare = args.time_budget.mul_f64(SPARE_SHARE).min(MOST);
+            end.min(Instant::now() + spare).checked_sub(WRITING).unwrap_or(started)
+        }
     };
     let data = ReportData::of(model, &args.out.display().to_string(), Some(n_bytes));
     let data = match explain(model, dataset, Some(deadline)) {
