@@ -55,7 +55,7 @@ enum Chore {
     #[cfg(unix)]
     Torture(torture::Options),
     /// Build the Python package: a wheel and a source distribution, in target/wheels.
-    Wheel,
+    Wheel(wheel::Options),
     /// Make the store in data/meta and the surrogate inside the program anew.
     Surrogate(surrogate::Options),
 }
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         Chore::Reference(options) => reference::run(&options),
         #[cfg(unix)]
         Chore::Torture(options) => torture::torture(&options),
-        Chore::Wheel => wheel::make(),
+        Chore::Wheel(options) => wheel::make(&options),
         Chore::Surrogate(options) => surrogate::run(&options),
     };
     match result {

@@ -10,6 +10,7 @@ mod meta;
 mod peer;
 mod projection;
 mod promises;
+mod python;
 mod report;
 mod samples;
 mod slice;
@@ -60,6 +61,9 @@ enum What {
     Columns(columns::Options),
     /// What published rows are worth beside our own, by searches on datasets left out.
     Meta(meta::Options),
+    /// The Python package: memory of a table handed over, overhead of `fit`, Ctrl-C, predictions next to AutoGluon, FLAML and
+    /// a forest.
+    Python(python::Options),
     /// What scikit-learn would have taken for the entries of a store.
     Projection(projection::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
@@ -85,6 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Columns(options) => columns::run(options),
         What::Meta(options) => meta::run(options),
         What::Projection(options) => projection::run(options),
+        What::Python(options) => python::run(options),
         What::Surrogate(options) => surrogate::run(options),
     }
 }
