@@ -19,8 +19,8 @@ pub struct Families {
     pub preparations: Vec<usize>,
     /// The actions to open with.
     pub opening: Vec<usize>,
-    /// Boosting on histograms as most would try it first, if it is there.
-    pub boosting: Option<usize>,
+    /// Boosting on histograms as most would try it first, and then faster ones.
+    pub boosting: Vec<usize>,
 }
 
 /// The kinds that open, behind a preparation that is scaled and has all columns.
@@ -51,21 +51,34 @@ impl Families {
             kinds: ids.iter().map(number).collect(),
             preparations: ids.iter().map(|&id| space.preparation_index(id)).collect(),
             opening: opening(space, ids, &actions),
-            boosting: plain_boosting(space).and_then(|id| {
-                let at = ids.iter().position(|&other| other == id)?;
-                (0..actions.len()).find(|&action| actions.members(action).contains(&at))
-            }),
+            boosting: boosting(space, ids, &actions),
             actions: Arc::new(actions),
         })
     }
 }
 
-/// Boosting on histograms as most would try it first, if the space has it: on large tables it is tried early, and says how
-/// many rows there is time for.
+/// Boosting on histograms as most would try it first, if the space has it: it says how many rows there is time for.
 pub(crate) fn plain_boosting(space: &SearchSpace) -> Option<PipelineId> {
-    let settings = HistogramBoosting { l2_regularization: 1.0, ..HistogramBoosting::default() };
+    find_boosting(space, HistogramBoosting::default())
+}
+
+fn find_boosting(space: &SearchSpace, settings: HistogramBoosting) -> Option<PipelineId> {
+    let settings = HistogramBoosting { l2_regularization: 1.0, ..settings };
     let pipeline = Pipeline { preparation: Preparation::AS_IT_IS, estimator: settings.into() };
     space.find(&pipeline)
+}
+
+/// The families of boosting to open with, the dearest first: slow learning, fast learning, and that with small trees.
+fn boosting(space: &SearchSpace, ids: &[PipelineId], actions: &Actions) -> Vec<usize> {
+    let slow = HistogramBoosting::default();
+    let fast = HistogramBoosting { learning_rate: 0.3, ..slow.clone() };
+    let small = HistogramBoosting { max_leaf_nodes: 8, ..fast.clone() };
+    let action = |settings| {
+        let id = find_boosting(space, settings)?;
+        let at = ids.iter().position(|&other| other == id)?;
+        (0..actions.len()).find(|&action| actions.members(action).contains(&at))
+    };
+    [slow, fast, small].into_iter().filter_map(action).collect()
 }
 
 fn opening(space: &SearchSpace, ids: &[PipelineId], actions: &Actions) -> Vec<usize> {

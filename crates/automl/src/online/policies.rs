@@ -19,6 +19,10 @@ use crate::surrogate::{Embedding, ErrorKind, Surrogate};
 /// 2,400 bytes a row of wine-quality-white, whose labels are noisy.
 const FOREST_BYTES_A_ROW: u64 = 6_000;
 
+/// From so many rows on boosting on histograms is among the first things run, if it takes no more than this share of the time.
+const LARGE: usize = 3_000;
+const BOOSTING_SHARE: f64 = 0.15;
+
 /// What a policy is made from.
 pub(crate) struct Setup<'a> {
     pub(crate) method: Method,
@@ -37,8 +41,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) seed: u64,
     /// Whether predicted times are corrected by measured ones.
     pub(crate) corrects_times: bool,
-    /// Whether the table is too large to be searched whole from the start.
-    pub(crate) is_sampled: bool,
 }
 
 /// A policy, and the kind of errors it wants to be fed.
@@ -82,7 +84,17 @@ fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
     let most_members = most_members(setup, &families);
     let secs = setup.secs_of(&ids);
     let mut opening = families.opening;
-    opening.extend(families.boosting.filter(|_| setup.is_sampled));
+    if setup.most_rows >= LARGE {
+        // The dearest that leaves time for others.
+        let cost_secs = |action: usize| {
+            let members = families.actions.members(action);
+            let dearest = members.iter().filter_map(|&j| secs[j]).fold(0.0, f64::max);
+            dearest * families.actions.cost_factor(action)
+        };
+        let is_affordable =
+            |&action: &usize| cost_secs(action) <= BOOSTING_SHARE * setup.budget_secs;
+        opening.extend(families.boosting.iter().copied().find(is_affordable));
+    }
     let setup_of = AutoSetup {
         posterior: Arc::new(space.prior(prior)?).posterior(),
         actions: families.actions,

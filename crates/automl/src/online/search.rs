@@ -148,7 +148,6 @@ impl<'a> Fit<'a> {
             budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
             seed: self.automl.seed,
             corrects_times: !self.pacing.is_repeatable(),
-            is_sampled: levels.len() > 1,
         })
     }
 
