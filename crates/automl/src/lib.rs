@@ -27,6 +27,7 @@ mod compare;
 mod explain;
 mod history;
 mod importance;
+mod meta_features;
 mod model;
 mod scores;
 
@@ -38,6 +39,7 @@ pub use history::{
     History, Landscape, LeftOutColumn, LevelBegun, Origin, Trial, TrialOutcome,
 };
 pub use importance::{Importance, importances};
+pub use meta_features::meta_features;
 pub use model::{
     BaseLearner, ClassScores, Evaluation, FORMAT, LabelledRows, Model, ModelFileError,
     PredictError, Predictions, TablePredictions,

@@ -10,7 +10,9 @@ use crate::table::Table;
 
 /// Bars with names under them; several a name stand side by side, each with its own colour.
 fn bars(area: &Area<'_>, y: &str, names: &[String], groups: &[(String, Vec<f64>)]) -> Said {
-    let highest = groups.iter().flat_map(|g| &g.1).copied().fold(0.0, f64::max) * 1.12;
+    // Room for the legend above the bars, where there is one.
+    let room = if groups.len() > 1 { 1.45 } else { 1.12 };
+    let highest = groups.iter().flat_map(|g| &g.1).copied().fold(0.0, f64::max) * room;
     let n = names.len() as f64;
     let mut chart = ChartBuilder::on(area)
         .margin(10)

@@ -78,7 +78,7 @@ fn grid(area: &Area<'_>, table: &Table, of: &Grid<'_>) -> Said {
             0.3 * f64::from(fill.0) + 0.59 * f64::from(fill.1) + 0.11 * f64::from(fill.2);
         let ink = if lightness < 140.0 { WHITE } else { BLACK };
         let style = (FONT, 12).into_font().color(&ink);
-        let digits = if value >= 0.1 { 2 } else { 4 };
+        let digits = if value >= 0.5 { 2 } else { 4 };
         let words = format!("{value:.digits$}");
         chart
             .draw_series([Text::new(words, (x + 0.22, y + 0.58), style)])

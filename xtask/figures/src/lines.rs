@@ -87,7 +87,9 @@ pub(crate) fn landscapes(table: &Table, path: &Path) -> Said {
         for (part, set) in parts.iter().zip(sets) {
             let own = table.only("dataset", set);
             let kind = own.words("kind").first().copied().unwrap_or_default().to_owned();
-            let x = own.numbers("estimator");
+            let settings = own.numbers("estimator");
+            let first = settings.first().copied().unwrap_or(0.0);
+            let x: Vec<f64> = settings.iter().map(|s| s - first).collect();
             let of = |y: &str, colour, is_line| Series {
                 name: y.to_owned(),
                 points: x.iter().copied().zip(own.numbers(y)).filter(|p| p.1.is_finite()).collect(),

@@ -21,6 +21,9 @@ pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
 ];
 
+/// Room above what is drawn for each line of a legend, as a share of the axis.
+const LEGEND_ROOM: f64 = 0.075;
+
 /// The font of all text.
 pub(crate) const FONT: &str = "sans-serif";
 
@@ -131,7 +134,11 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
     };
     let all: Vec<(f64, f64)> = series.iter().flat_map(|s| &s.points).map(|&p| place(p)).collect();
     let xs = range(all.iter().map(|p| p.0), axes.log_x);
-    let ys = range(all.iter().map(|p| p.1), axes.log_y);
+    let mut ys = range(all.iter().map(|p| p.1), axes.log_y);
+    if axes.legend {
+        // Room for it above what is drawn.
+        ys.end += LEGEND_ROOM * (ys.end - ys.start) * series.len() as f64;
+    }
     let mut builder = ChartBuilder::on(area);
     builder.margin(10).x_label_area_size(44).y_label_area_size(64);
     if !axes.title.is_empty() {

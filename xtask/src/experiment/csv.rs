@@ -19,10 +19,10 @@ impl Csv {
         Self { data: data.into(), columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row: as many cells as there are columns.
+    /// Adds a row: as many cells as there are columns. Commas within a cell become semicolons.
     pub(crate) fn push(&mut self, cells: &[&dyn Display]) {
         assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
-        self.rows.push(cells.iter().map(|c| c.to_string()).collect());
+        self.rows.push(cells.iter().map(|c| c.to_string().replace(',', ";")).collect());
     }
 
     /// Writes it, with the command, the data, the commit and the date in front.

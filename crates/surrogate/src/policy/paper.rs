@@ -306,7 +306,8 @@ impl PaperLoop {
         self.round_start_left = left_secs;
         let fresh = (0..self.secs.len()).filter(|&j| self.is_fresh(j));
         let fastest = fresh.min_by(|&a, &b| self.secs[a].total_cmp(&self.secs[b]));
-        let Some(fastest) = fastest.filter(|&j| self.secs[j] <= left_secs) else {
+        // As it is planned with: what cannot be planned would leave every further round empty.
+        let Some(fastest) = fastest.filter(|&j| self.planned(j) <= left_secs) else {
             self.phase = Phase::Done;
             return Ok(());
         };
