@@ -149,7 +149,8 @@ impl TuckerEmbedding {
         let by_prefix = rows
             .into_shape_with_order((k * (n / n_estimators), n_estimators))
             .expect("whole prefixes");
-        let projected = by_prefix.dot(&u).dot(&u.t());
+        // A product may come column by column.
+        let projected = by_prefix.dot(&u).dot(&u.t()).as_standard_layout().into_owned();
         let projected = projected.into_shape_with_order((k, n)).expect("as it was");
         Ok(Pca::fit(projected.view(), ranks.datasets)?.pipelines.mapv(|v| v as f32))
     }
