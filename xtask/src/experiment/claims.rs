@@ -41,9 +41,9 @@ const CLAIMS: &[Claim] = &[
     ),
     (
         "systems",
-        "TensorOboe is better than random search",
-        ("regret", &[("budget_s", "30"), ("system", "TensorOboe")]),
-        ("regret", &[("budget_s", "30"), ("system", "random")]),
+        "TensorOboe is better than the baseline alone",
+        ("regret", &[("budget_s", "120"), ("system", "TensorOboe")]),
+        ("regret", &[("budget_s", "120"), ("system", "baseline")]),
     ),
 ];
 
