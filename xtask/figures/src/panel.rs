@@ -10,8 +10,9 @@ use plotters::prelude::*;
 
 use crate::Said;
 
-/// Okabe and Ito's colours, darkest first; yellow is left out, as it is hard to see on white.
-pub(crate) const COLOURS: [RGBColor; 7] = [
+/// Okabe and Ito's colours; yellow is left out, as it is hard to see on white. The last three are for figures of many
+/// series.
+pub(crate) const COLOURS: [RGBColor; 10] = [
     RGBColor(0, 0, 0),
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -19,6 +20,9 @@ pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(204, 121, 167),
     RGBColor(86, 180, 233),
     RGBColor(230, 159, 0),
+    RGBColor(130, 130, 130),
+    RGBColor(120, 60, 20),
+    RGBColor(110, 60, 160),
 ];
 
 /// Room above what is drawn for each line of a legend, as a share of the axis.

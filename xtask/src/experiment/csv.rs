@@ -25,6 +25,21 @@ impl Csv {
         self.rows.push(cells.iter().map(|c| c.to_string().replace(',', ";")).collect());
     }
 
+    /// The number in a column of the one row that has these cells.
+    pub(crate) fn number(&self, column: &str, cells: &[(&str, &str)]) -> Result<f64, String> {
+        let at = |name: &str| {
+            let found = self.columns.iter().position(|c| *c == name);
+            found.ok_or_else(|| format!("the table has no column {name}"))
+        };
+        let mut wanted = Vec::new();
+        for (name, cell) in cells {
+            wanted.push((at(name)?, *cell));
+        }
+        let is_meant = |row: &&Vec<String>| wanted.iter().all(|(at, cell)| row[*at] == *cell);
+        let row = self.rows.iter().find(is_meant).ok_or_else(|| format!("no row has {cells:?}"))?;
+        row[at(column)?].parse().map_err(|e| format!("{column}: {e}"))
+    }
+
     /// Writes it, with the command, the data, the commit and the date in front.
     pub(crate) fn write(&self, path: &Path, command: &str) -> Result<(), String> {
         let mut text = format!("# command: {command}\n# data: {}\n", self.data);

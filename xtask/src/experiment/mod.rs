@@ -4,6 +4,7 @@
 //! One file an experiment: a function from [`Context`] to a [`Csv`]; adding one is a file, a line in [`EXPERIMENTS`] and
 //! a figure in xtask/figures.
 
+mod claims;
 mod completion;
 mod counts;
 mod csv;
@@ -119,6 +120,9 @@ fn compute(options: &Options, folder: &Path, wanted: &[&Experiment]) -> Result<(
         let csv = experiment(&context)?;
         let command = command_line(name, options);
         csv.write(&path, &command)?;
+        if options.quick {
+            claims::check(name, &csv)?;
+        }
         println!("{name}: {:.0} s, {}", started.elapsed().as_secs_f64(), path.display());
     }
     Ok(())

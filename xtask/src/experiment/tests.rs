@@ -18,8 +18,8 @@ fn read(path: &Path) -> Result<Vec<BTreeMap<String, String>>, String> {
         .collect())
 }
 
-/// Quotes look like `number (file: column at key=value; key=value)` in an HTML comment after the number:
-/// `.0123<!--missing-at-random relative_error share_missing=0.5 method=KFMC-->`.
+/// Numbers that are from a table have a comment after them: its name, the column, and what is in the row:
+/// `.0081<!--missing-at-random^relative_error^share_missing=0.5^method=KFMC-->`.
 fn quotes(page: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for (at, _) in page.match_indices("<!--") {
@@ -28,7 +28,7 @@ fn quotes(page: &str) -> Vec<(String, Vec<String>)> {
             .rfind(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-'))
             .map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
         let inside = page[at + 4..].split("-->").next().unwrap_or_default();
-        let words = inside.split('|').map(|w| w.trim().to_owned()).collect();
+        let words = inside.split('^').map(|w| w.trim().to_owned()).collect();
         found.push((before[start..].to_owned(), words));
     }
     found

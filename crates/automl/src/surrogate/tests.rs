@@ -45,7 +45,15 @@ fn example() -> Surrogate {
         initial_rank: 2,
     };
     let space = SearchSpace::paper();
+    let tensor = PaperEmbedding::fit(errors.view(), space.estimators().len()).unwrap();
+    let paper = PaperParts {
+        kernel: Some(tensor.clone()),
+        tensor: Some(tensor),
+        oboe_deviations: Some(vec![0.02; 183]),
+        runtimes: Some(PaperRuntimes::fit(&space, &sizes, secs.view()).unwrap()),
+    };
     Surrogate {
+        paper,
         facts: TrainingFacts {
             search_space: crate::offline::search_space_key(),
             ..TrainingFacts::default()
@@ -97,6 +105,33 @@ fn bytes_give_the_same_surrogate_back_to_the_digits_that_matter() {
         Surrogate::from_bytes(&read.to_bytes().unwrap()).unwrap().to_bytes().unwrap(),
         read.to_bytes().unwrap()
     );
+}
+
+#[test]
+fn the_section_of_the_papers_systems_comes_back() {
+    let ours = example();
+    let read = Surrogate::from_bytes(&ours.to_bytes().unwrap()).unwrap();
+    let (a, b) = (ours.paper_parts(), read.paper_parts());
+    let (x, y) = (a.tensor.as_ref().unwrap(), b.tensor.as_ref().unwrap());
+    assert_eq!((x.initial, x.embedding.most()), (y.initial, y.embedding.most()));
+    let (x, y) = (x.embedding.parts().0, y.embedding.parts().0);
+    let apart = (x - y).iter().fold(0.0_f32, |most, d| most.max(d.abs()));
+    assert!(apart < 1e-3, "{apart}");
+    assert_eq!(b.oboe_deviations.as_ref().map(Vec::len), Some(183));
+    let size = DatasetSize {
+        n_rows: 250,
+        n_features: 5,
+        n_encoded: 8,
+        n_classes: Some(2),
+        largest_scale: None,
+    };
+    let secs = |parts: &PaperParts| {
+        parts.runtimes.as_ref().unwrap().predict_secs(&SearchSpace::paper(), &size)
+    };
+    for (x, y) in secs(a).into_iter().zip(secs(b)) {
+        let (x, y) = (x.unwrap(), y.unwrap());
+        assert!(x > 0.0 && (x / y - 1.0).abs() < 1e-2, "{x} {y}");
+    }
 }
 
 #[test]
