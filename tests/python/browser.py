@@ -1,10 +1,12 @@
 """A headless Chromium, driven over a pipe by its own protocol: nothing else to install."""
 
+import base64
 import json
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 FLAGS = [
@@ -86,16 +88,18 @@ class Browser:
         return message
 
     def open(self, path, width=1200, height=900, dark=False, media=""):
-        """Opens a file, and waits until it is loaded."""
+        """Opens a file or an address, and waits until it is loaded."""
         self.session, self.events = None, []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        # As on a phone and on paper: a bar would take room from the page.
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         while not any(e["method"] == "Page.loadEventFired" for e in self.events):
             self.receive()
 
@@ -104,6 +108,34 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def wait_for(self, expression, seconds=30):
+        """Waits until an expression is true, also over pages that replace each other; gives its value."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                value = self.evaluate(expression)
+            except AssertionError:
+                value = None
+            if value:
+                return value
+            assert time.monotonic() < end, f"{expression} did not come true in {seconds} s"
+            time.sleep(0.1)
+
+    def leave(self):
+        """Closes the page."""
+        self.call("Target.closeTarget", at_browser=True, targetId=self.target)
+        self.session = None
+
+    def screenshot(self, whole=True, clip=None):
+        """The page as a PNG: all of it, what is on the screen, or `clip` as (x, y, width, height)."""
+        how = {"format": "png", "captureBeyondViewport": whole}
+        if clip is not None:
+            how["clip"] = dict(zip(("x", "y", "width", "height"), clip), scale=1)
+        elif whole:
+            size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+            how["clip"] = {**size, "scale": 1}
+        return base64.b64decode(self.call("Page.captureScreenshot", **how)["data"])
 
     def complaints(self):
         """Errors and warnings of the page so far."""

@@ -4,6 +4,7 @@ mod add_estimator;
 mod agreement;
 mod bench;
 mod corpus;
+mod experiment;
 mod fuzz;
 mod golden;
 mod parity;
@@ -46,6 +47,8 @@ enum Chore {
     AddEstimator,
     /// Feed damaged tables to the readers.
     Fuzz(fuzz::Options),
+    /// Run the paper's experiments on the published tensor: tables and figures into docs/results.
+    Experiment(experiment::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
     Reference(reference::Options),
     /// Run random commands on damaged files under signals, limits, closed pipes and full disks; fail on any finding.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Parity(options) => parity::run(&options),
         Chore::AddEstimator => add_estimator::add(),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
+        Chore::Experiment(options) => experiment::run(&options),
         Chore::Reference(options) => reference::run(&options),
         #[cfg(unix)]
         Chore::Torture(options) => torture::torture(&options),

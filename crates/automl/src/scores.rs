@@ -1,7 +1,11 @@
 //! What predictions are worth, by all metrics.
 
-use pitchpipe_table::{ConfusionMatrix, Decision, Labels, Metric, brier_score, log_loss, roc_auc};
+use pitchpipe_table::{
+    ClassCounts, Decision, Dependence, Labels, Metric, brier_score, log_loss, roc_auc,
+};
 use serde::{Deserialize, Serialize};
+
+use crate::ensemble::standard_errors;
 
 /// What one set of predictions is worth: each value under its own name and in its own sense.
 ///
@@ -45,12 +49,12 @@ impl Scores {
         probabilities: &[f64],
         (log_loss, roc_auc): (f64, Option<f64>),
     ) -> Self {
-        let confusion = ConfusionMatrix::new(truth, labels);
+        let counts = ClassCounts::new(truth, labels);
         Self {
-            balanced_error: confusion.balanced_error_rate(),
-            balanced_accuracy: confusion.balanced_accuracy(),
-            accuracy: confusion.accuracy(),
-            macro_f1: confusion.macro_f1(),
+            balanced_error: counts.balanced_error_rate(),
+            balanced_accuracy: counts.balanced_accuracy(),
+            accuracy: counts.accuracy(),
+            macro_f1: counts.macro_f1(),
             roc_auc,
             log_loss,
             brier_score: Some(brier_score(truth, probabilities)),
@@ -86,6 +90,17 @@ pub struct Baseline {
     pub scores: Scores,
 }
 
+impl Baseline {
+    /// Always answering the class that was the most common in training, with the shares that classes had there.
+    pub fn majority_class(priors: &[f64], truth: &Labels) -> Self {
+        let most =
+            (1..priors.len()).fold(0, |best, k| if priors[k] > priors[best] { k } else { best });
+        let labels = Labels::from_codes(vec![most as u32; truth.len()], truth.n_classes());
+        let scores = Scores::of(truth, &labels, &priors.repeat(truth.len()));
+        Self { name: "majority class".into(), scores }
+    }
+}
+
 /// Predictions of rows by models that have not seen them, from which the scores of a model were computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutOfFold {
@@ -112,5 +127,10 @@ impl OutOfFold {
     /// What they are worth.
     pub fn scores(&self) -> Scores {
         Scores::of(&self.truth, &self.labels, &self.probabilities)
+    }
+
+    /// How far these scores may be from the truth, over draws of the rows; `None` where there are too few.
+    pub fn standard_errors(&self, dependence: &Dependence) -> Option<Scores> {
+        standard_errors(self, dependence)
     }
 }

@@ -1,8 +1,8 @@
 //! A search from a dataset to a model file and back.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pitchpipe_automl::{
@@ -155,6 +155,21 @@ fn what_is_reported_is_what_evaluating_the_same_predictions_says() {
             }
         }
     }
+}
+
+#[test]
+fn drafts_are_whole_models_that_say_what_they_are() {
+    let dataset = dataset(150);
+    let drafts = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&drafts);
+    let keep = move |model: &Model| kept.lock().unwrap().push(model.to_bytes().expect("bytes"));
+    let model = search(40).keep_drafts(keep).fit(&dataset).expect("a model");
+    let drafts = drafts.lock().unwrap();
+    let first = Model::from_bytes(drafts.first().expect("a draft")).expect("a model");
+    assert_eq!(first.report().stop_reason, StopReason::OutOfMemory);
+    assert!(first.report().n_evaluated < model.report().n_evaluated);
+    assert!(share_right(&first, &dataset) > 0.5 && first.report().n_rows_scored == 150);
+    assert_eq!(model.report().stop_reason, StopReason::MaxEvaluations);
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod meta;
 mod model_table;
 mod output;
 mod predict;
+mod replay;
 mod report;
 mod scores;
 #[cfg_attr(not(unix), path = "signals_elsewhere.rs")]

@@ -1,19 +1,19 @@
 //! `pitchpipe report`: a model as a page to look at.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use pitchpipe_automl::{Curves, Model, OutOfFold, Predictions, explain};
-use pitchpipe_report::{HeldOut, ReportData};
+use pitchpipe_automl::Model;
+use pitchpipe_report::ReportData;
 use pitchpipe_table::{CancelCheck, Source, write_atomically};
 
 use crate::Done;
 use crate::failure::Failure;
 use crate::model_table::{AsText, labelled, load, read_for, schema_of};
 use crate::output::{self, ForceArgs, Product};
+use crate::replay::{self, ReplayArgs};
 use crate::table_args::ReadingArgs;
-use crate::text::counted;
 use crate::values::written_size;
 
 /// Write a page about a model, to open in a browser.
@@ -25,18 +25,24 @@ use crate::values::written_size;
 #[command(after_help = "\
 Examples:
   pitchpipe report model.pp
-  pitchpipe report model.pp --table holdout.csv --out model.html")]
+  pitchpipe report model.pp --table holdout.csv --out model.html
+  pitchpipe fit table.csv --target y --out model.pp --json > run.jsonl
+  pitchpipe report --live run.jsonl")]
 pub(crate) struct ReportArgs {
     /// The model that `pitchpipe fit` wrote
-    model: PathBuf,
+    #[arg(required_unless_present = "live")]
+    model: Option<PathBuf>,
 
     /// A table with the target that the model was not fitted on
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", conflicts_with = "live")]
     table: Option<PathBuf>,
 
     /// Where to write the page
-    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    #[arg(long, value_name = "FILE", default_value = "report.html", conflicts_with = "live")]
     out: PathBuf,
+
+    #[command(flatten)]
+    replay: ReplayArgs,
 
     #[command(flatten)]
     force: ForceArgs,
@@ -46,18 +52,31 @@ pub(crate) struct ReportArgs {
 }
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Done, Failure> {
-    let inputs = [Some(&args.model), args.table.as_ref()].into_iter().flatten();
-    let inputs: Vec<_> = inputs.map(PathBuf::as_path).collect();
+    let model = args.model.as_deref();
+    match (&args.replay.live, model) {
+        (Some(events), model) => replay::run(events, &args.replay, model),
+        (None, Some(model)) => write(args, model),
+        (None, None) => unreachable!("the command line asks for one of them"),
+    }
+}
+
+fn write(args: &ReportArgs, file: &Path) -> Result<Done, Failure> {
+    let inputs: Vec<&Path> = [Some(file), args.table.as_deref()].into_iter().flatten().collect();
     output::check(&args.out, &inputs, Product::Report, args.force)?;
-    let model = load(&args.model)?;
-    let n_bytes = fs::metadata(&args.model).ok().map(|facts| facts.len());
-    let mut data = ReportData::of(&model, &args.model.display().to_string(), n_bytes);
+    let model = load(file)?;
+    let mut data = data_of(&model, file);
     if args.table.is_some() {
         data = with_table(data, &model, args)?;
     }
     let page = data.to_html();
     write_atomically(&args.out, page.as_bytes())?;
     Ok(Done::saved(told(args, &model, page.len() as u64)))
+}
+
+/// What is known of a model by itself.
+pub(crate) fn data_of<'a>(model: &'a Model, file: &Path) -> ReportData<'a> {
+    let n_bytes = fs::metadata(file).ok().map(|facts| facts.len());
+    ReportData::of(model, &file.display().to_string(), n_bytes)
 }
 
 /// The same with what the model is worth on a table, and what it makes of the columns there.
@@ -71,27 +90,8 @@ fn with_table<'a>(
     let file = Source::from_argument(path).name();
     let table = read_for(schema, path, &args.reading, AsText::NONE, &CancelCheck::never())?;
     let rows = labelled(schema, &file, table)?;
-    let unable = |error| Failure::of_prediction(&file, &error);
-    let Predictions { labels, probabilities } =
-        model.predict(rows.dataset.frame()).map_err(unable)?;
-    let truth = rows.dataset.labels();
-    let evaluation = model.evaluation(truth, &labels, probabilities.values());
-    let predicted =
-        OutOfFold { truth: truth.clone(), labels, probabilities: probabilities.values().to_vec() };
-    let held_out = HeldOut {
-        file: file.clone(),
-        n_left_out: rows.n_left_out,
-        evaluation,
-        curves: Curves::of(&predicted, model.decision(), model.priors()),
-    };
-    let data = data.with_held_out(held_out);
-    Ok(match explain(model, &rows.dataset, None).map_err(unable)? {
-        Some(explanation) => {
-            let on = format!("{} of {file}", counted(explanation.n_rows, "row"));
-            data.with_explanation(explanation, on)
-        }
-        None => data,
-    })
+    data.on_table(model, &file, &rows.dataset, rows.n_left_out)
+        .map_err(|error| Failure::of_prediction(&file, &error))
 }
 
 fn told(args: &ReportArgs, model: &Model, n_bytes: u64) -> String {

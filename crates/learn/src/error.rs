@@ -88,4 +88,12 @@ pub enum FitError {
         /// Which component.
         component: &'static str,
     },
+    /// One of our own promises broke inside the component; the others go on.
+    #[error("{component} broke off by a fault of its own: {message}")]
+    Internal {
+        /// Which component.
+        component: &'static str,
+        /// What it said.
+        message: String,
+    },
 }

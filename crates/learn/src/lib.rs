@@ -58,4 +58,6 @@ pub use raw_features::RawFeatures;
 pub use search_space::{PipelineId, SearchSpace};
 pub use settings::{ParseError, SettingTexts, Settings};
 pub use stream::Stream;
-pub use validate::{Effort, Evaluation, LabelScores, Outcome, Validation};
+pub use validate::{
+    Activity, Effort, Evaluation, LabelScores, Outcome, Running, Validation, Watch,
+};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pitchpipe_automl::{
-    Curves, Explanation, Importance, LabelledRows, Model as Fitted, OutOfFold, PredictError,
-    Predictions, explain, export, importances,
+    Explanation, Importance, LabelledRows, Model as Fitted, PredictError, Predictions, explain,
+    export, importances,
 };
 use pitchpipe_cli::{report_json, schema_json};
 use pitchpipe_report::{HeldOut, ReportData};
@@ -77,13 +77,7 @@ impl Model {
 
     /// What the model is worth on other rows.
     fn held_out(&self, rows: &LabelledRows) -> Result<HeldOut, PredictError> {
-        let Predictions { labels, probabilities } = self.fitted.predict(rows.dataset.frame())?;
-        let truth = rows.dataset.labels();
-        let evaluation = self.fitted.evaluation(truth, &labels, probabilities.values());
-        let probabilities = probabilities.values().to_vec();
-        let predicted = OutOfFold { truth: truth.clone(), labels, probabilities };
-        let curves = Curves::of(&predicted, self.fitted.decision(), self.fitted.priors());
-        Ok(HeldOut { file: TABLE.to_owned(), n_left_out: rows.n_left_out, evaluation, curves })
+        HeldOut::of(&self.fitted, TABLE, &rows.dataset, rows.n_left_out)
     }
 
     /// The rule that a word means for this model.

@@ -40,7 +40,9 @@ function label(text, longest = 24) {
 }
 
 const fixed = (value, digits = 4) => value === null || value === undefined ? "\u2013" : value.toFixed(digits);
-const whole = (value) => value === null || value === undefined ? "\u2013" : value.toLocaleString("en-GB");
+// Made once: thousands of numbers are written with each drawing.
+const GROUPED = new Intl.NumberFormat("en-GB");
+const whole = (value) => value === null || value === undefined ? "\u2013" : GROUPED.format(value);
 const secs = (value) => value === null || value === undefined ? "\u2013" :
   value >= 100 ? value.toFixed(0) + " s" : value >= 1 ? value.toFixed(1) + " s" : (value * 1000).toFixed(0) + " ms";
 const percent = (value) => (100 * value).toFixed(value > 0 && value < 0.01 ? 2 : 1) + " %";
@@ -55,11 +57,14 @@ function number(key, value, text) {
 
 const SECTIONS = [];
 
+/** How sections are called where there is little room. */
+const SHORT = { search: "Search", ensemble: "Ensemble", landscape: "Beforehand", data: "Data", reproduce: "Reproduce" };
+
 /** A section of the page, with its place in the contents. */
 function section(id, title, ...children) {
   const node = el("section", { id, "aria-labelledby": id + "-title" },
     el("h2", { id: id + "-title" }, title), ...children);
-  SECTIONS.push([id, title]);
+  SECTIONS.push([id, SHORT[id] ?? title]);
   document.getElementById("content").append(node);
   return node;
 }
@@ -73,27 +78,34 @@ const FIGURES = [];
 function figure(caption, draw, { most = 1030, least = 280, wide = 0 } = {}) {
   const place = el("div", { class: wide ? "scroll" : null });
   if (wide) place.setAttribute("tabindex", "0");
-  const node = el("figure", {}, place, el("figcaption", {}, caption));
-  FIGURES.push({ place, draw, most, least, wide, drawn: 0 });
-  return node;
+  // A caption that is a function is asked again with each drawing.
+  const changes = typeof caption === "function";
+  const words = el("figcaption", {}, changes ? caption() : caption);
+  FIGURES.push({ place, draw, most, least, wide, drawn: 0, words: changes ? () => { words.textContent = caption(); } : null });
+  return el("figure", {}, place, words);
+}
+
+function drawFigure(one) {
+  const room = Math.floor(one.place.getBoundingClientRect().width);
+  const width = Math.max(one.least, one.wide, Math.min(one.most, room || 700));
+  if (width === one.drawn) return;
+  one.drawn = width;
+  const plot = one.draw(width);
+  one.place.replaceChildren(plot);
+  one.words?.();
+  // One picture with a text alternative, for those who do not see it.
+  const svg = plot.tagName === "svg" ? plot : plot.querySelector("svg:last-of-type");
+  if (svg) svg.setAttribute("role", "img");
+  // The names of its parts are those of marks, not of what they mean here.
+  for (const part of plot.querySelectorAll("g[aria-label]")) part.removeAttribute("aria-label");
 }
 
 function drawFigures() {
-  for (const one of FIGURES) {
-    const room = Math.floor(one.place.getBoundingClientRect().width);
-    const width = Math.max(one.least, one.wide, Math.min(one.most, room || 700));
-    if (width === one.drawn) continue;
-    one.drawn = width;
-    const plot = one.draw(width);
-    one.place.replaceChildren(plot);
-    // One picture with a text alternative, for those who do not see it.
-    const svg = plot.tagName === "svg" ? plot : plot.querySelector("svg:last-of-type");
-    if (svg) svg.setAttribute("role", "img");
-  }
+  FIGURES.forEach(drawFigure);
 }
 
 /** A table whose columns can be sorted; a page of rows at a time. */
-function sortable(columns, rows, { page = 25, by = 0, descending = false, caption } = {}) {
+function sortable(columns, rows, { page = 25, by = 0, descending = false, caption, label: words = "table" } = {}) {
   const state = { by, descending, shown: page };
   const body = el("tbody");
   const head = columns.map((column, i) => {
@@ -131,7 +143,7 @@ function sortable(columns, rows, { page = 25, by = 0, descending = false, captio
   fill();
   const table = el("table", { class: "wide" }, caption ? el("caption", { class: "quiet" }, caption) : null,
     el("thead", {}, el("tr", {}, head)), body);
-  return el("div", {}, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "table" }, table), more);
+  return el("div", {}, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words }, table), more);
 }
 
 /** The scale of a chart: all charts look alike. */

@@ -8,11 +8,13 @@ function models() {
   const clear = others.filter((m) => m.difference.p_value_adjusted < 0.05);
   const [metricName, higher] = METRICS[DATA.metric];
   const errorName = higher ? `1 \u2212 ${metricName}` : metricName;
+  document.getElementById("content").append(el("h1", { class: "page" }, "Models on ", name(DATA.table, 80)));
   section("verdict", "Verdict",
     el("p", { class: "verdict" }, "On ", name(DATA.table), `, ${counted(DATA.n_rows, "row")}, `, name(better.file), ` has the lowest ${errorName}: ${fixed(better.error)}. `,
       clear.length ? `${clear.length} of ${others.length} differ from ` : "None differs from ", name(first.file), clear.length ? " by more than chance would (p < 0.05)." : " by more than chance would (p < 0.05)."),
     quiet("Differences are of the same rows, so that what is hard for all cancels out. Intervals and p-values come from drawing the rows anew, with replacement; p-values are adjusted for the number of comparisons (Holm). Rows are taken to be independent."));
-  const head = ["model", errorName, "difference from the first", "95 % interval", "p", "p, adjusted", ...Object.values(METRICS).map((m) => m[0])];
+  const scored = Object.keys(METRICS).filter((key) => key !== DATA.metric || higher);
+  const head = ["model", errorName, "difference from the first", "95 % interval", "p", "p, adjusted", ...scored.map((key) => METRICS[key][0])];
   const rows = plain.map((m, i) => {
     const d = m.difference;
     const sign = (v) => (v >= 0 ? "+" : "\u2212") + fixed(Math.abs(v));
@@ -21,7 +23,7 @@ function models() {
       el("td", { class: "n" }, d ? `${sign(d.low)} to ${sign(d.high)}` : ""),
       d ? number(`models.${i}.difference.p_value`, d.p_value, fixed(d.p_value, 3)) : el("td", {}),
       d ? number(`models.${i}.difference.p_value_adjusted`, d.p_value_adjusted, fixed(d.p_value_adjusted, 3)) : el("td", {}),
-      Object.keys(METRICS).map((key) => number(`models.${i}.evaluation.scores.${key}`, m.evaluation.scores[key])));
+      scored.map((key) => number(`models.${i}.evaluation.scores.${key}`, m.evaluation.scores[key])));
   });
   section("models", "Models side by side",
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "models" }, el("table", {}, el("thead", {}, el("tr", {}, head.map((t, i) => el("th", { scope: "col", class: i ? "n" : null }, t)))), el("tbody", {}, rows))));
@@ -30,7 +32,7 @@ function models() {
   section("differences", "Differences from the first",
     figure(`How much larger ${errorName} is than the first model's, with 95 % intervals; left of the line is better.`, (width) => plot({
       width, height: 50 + 30 * shown.length, marginLeft: Math.min(220, width * 0.4),
-      x: { label: `difference of ${errorName}`, grid: true }, y: { label: null, domain: shown.map((s) => s.key), tickFormat: (d) => label(shown[+d].file, 28) },
+      x: { label: `difference of ${errorName}`, grid: true, insetLeft: 12, insetRight: 6 }, y: { label: null, domain: shown.map((s) => s.key), tickFormat: (d) => label(shown[+d].file, 28) },
       ariaLabel: "Differences from the first model", ariaDescription: shown.map((s) => `${cut(s.file, 40)} ${fixed(s.difference)}`).join(", "),
       marks: [Plot.ruleX([0], { stroke: "var(--quiet)" }),
         Plot.ruleY(shown, { y: (s) => s.key, x1: (s) => s.low, x2: (s) => s.high, stroke: "var(--one)", strokeWidth: 2 }),

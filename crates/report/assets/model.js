@@ -14,50 +14,6 @@ function ensemble() {
       el("thead", {}, el("tr", {}, ["weight", "models", "pipeline"].map((t) => el("th", { scope: "col" }, t)))), el("tbody", {}, rows)))));
 }
 
-/** Pipelines as paths through a tree of their steps, equal beginnings once. */
-function ensembleTree(learners, width) {
-  const root = { depth: 0, text: "table", weight: 1, children: new Map() };
-  for (const learner of learners) {
-    let at = root;
-    for (const step of learner.pipeline.split(" > ")) {
-      if (!at.children.has(step)) at.children.set(step, { depth: at.depth + 1, text: step, weight: 0, children: new Map() });
-      at = at.children.get(step);
-      at.weight += learner.weight;
-    }
-  }
-  const nodes = [];
-  const links = [];
-  let next = 0;
-  function place(node) {
-    const children = [...node.children.values()].sort((a, b) => b.weight - a.weight);
-    children.forEach(place);
-    node.y = children.length ? d3.mean([children[0].y, children.at(-1).y]) : next++;
-    node.leaf = children.length === 0;
-    nodes.push(node);
-    for (const child of children) links.push({ from: node, to: child });
-  }
-  place(root);
-  const depth = d3.max(nodes, (n) => n.depth);
-  // Reducers have the longest names.
-  const at = (d) => [0, 0.7, 1.75, 2.6, 3.6, 5][d] ?? d;
-  const shown = (n) => n.leaf ? `${cut(n.text, 50)}  ${percent(n.weight)}` : cut(n.text, 22);
-  return plot({
-    width, height: 46 + 26 * Math.max(next, 1), marginLeft: 16, marginRight: 340, marginTop: 26, marginBottom: 8,
-    x: { domain: [0, at(depth)], axis: "top", ticks: d3.range(depth + 1).map(at), tickSize: 0, label: null,
-      tickFormat: (_, i) => ["", "impute", "encode", "scale", "reduce", "estimate"][i] ?? "", textAnchor: "start" },
-    y: { axis: null, domain: [-0.5, Math.max(next - 0.5, 0.5)], reverse: true },
-    ariaLabel: "The ensemble as a tree of steps",
-    ariaDescription: learners.map((l) => `${percent(l.weight)}: ${l.pipeline}`).join("; "),
-    marks: [
-      Plot.link(links, { x1: (l) => at(l.from.depth), y1: (l) => l.from.y, x2: (l) => at(l.to.depth), y2: (l) => l.to.y, curve: "bump-x",
-        stroke: "var(--one)", strokeOpacity: 0.45, strokeWidth: (l) => 1 + 14 * l.to.weight }),
-      Plot.dot(nodes, { x: (n) => at(n.depth), y: (n) => n.y, r: 3.5, fill: "var(--one)" }),
-      Plot.text(nodes, { x: (n) => at(n.depth), y: (n) => n.y, text: shown, textAnchor: "start", dx: 7,
-        dy: 0, stroke: "var(--card)", strokeWidth: 4, fill: "var(--ink)", paintOrder: "stroke" }),
-    ],
-  });
-}
-
 function predictions() {
   const held = DATA.held_out;
   const curves = held ? held.curves : HISTORY && HISTORY.curves;
@@ -112,20 +68,24 @@ function decision(curves) {
   return words;
 }
 
-const LINES = ["var(--one)", "var(--two)", "var(--three)", "var(--four)"];
+const LINES = ["var(--one)", "var(--two)", "var(--three)", "var(--four)", "var(--five)"];
 
 function lineStyle(i) {
-  return { stroke: LINES[i % LINES.length], strokeDasharray: ["none", "6,3", "2,3", "8,3,2,3", "1,4"][Math.floor(i / LINES.length) % 5] };
+  return { stroke: LINES[i % LINES.length], strokeDasharray: ["none", "6,3", "2,3", "8,3,2,3"][Math.floor(i / LINES.length) % 4] };
+}
+
+/** A sample of a line, for the key of a chart. */
+function lineSample(i) {
+  const mark = el("i", { class: "sample", "aria-hidden": "true" });
+  mark.style.borderTop = `3px ${["solid", "dashed", "dotted", "double"][Math.floor(i / LINES.length) % 4]} ${lineStyle(i).stroke}`;
+  return mark;
 }
 
 function curveFigure(curves, points, options, caption, legendOf) {
   const classes = curves.classes;
   if (!classes.length) return missing("There are rows of one class only, which has no curve.");
   const legend = classes.length > 1 ? el("div", { class: "quiet legend" }, classes.flatMap((c, i) => {
-    const style = lineStyle(i);
-    const mark = el("span", { "aria-hidden": "true" }, "\u25ac ");
-    mark.style.color = style.stroke;
-    return [el("span", {}, mark, name(CLASSES[c.class], 18), " ", legendOf(c)), " "];
+    return [el("span", {}, lineSample(i), name(CLASSES[c.class], 18), ": ", legendOf(c)), " "];
   })) : null;
   const node = figure(caption, (width) => plot({
     width, height: width, aspectRatio: 1, ...options,
@@ -197,8 +157,8 @@ function columns() {
     quiet(`How much ${ERROR_NAME} grows when a column's cells change places, on ${DATA.importance_on}: mean and 95 % interval of five shuffles. Columns that tell the same take importance from each other.`),
     figure(top.length > shown.length ? `The ${shown.length} most important of ${top.length} columns.` : "All columns.",
       (width) => plot({
-        width, height: 46 + 22 * shown.length, marginLeft: Math.min(180, width * 0.36),
-        x: { label: `growth of ${ERROR_NAME}`, grid: true }, y: { label: null, domain: shown.map(key), tickFormat: (d) => label(shown[+d].column) },
+        width, height: 56 + 22 * shown.length, marginTop: 6, marginLeft: Math.min(180, width * 0.36),
+        x: { label: `growth of ${ERROR_NAME}`, grid: true, insetLeft: 10 }, y: { label: null, domain: shown.map(key), tickFormat: (d) => label(shown[+d].column) },
         ariaLabel: "Importance of columns", ariaDescription: shown.slice(0, 8).map((i) => `${cut(i.column, 40)} ${fixed(i.error_increase)}`).join(", "),
         marks: [
           Plot.ruleX([0], { stroke: "var(--quiet)" }),
@@ -230,9 +190,7 @@ function dependence(one) {
     }), { most: 480 });
   if (classes.length > 1) {
     node.append(el("div", { class: "quiet legend" }, classes.flatMap((k, i) => {
-      const mark = el("span", { "aria-hidden": "true" }, "\u25ac ");
-      mark.style.color = lineStyle(i).stroke;
-      return [el("span", {}, mark, name(CLASSES[k], 18)), " "];
+      return [el("span", {}, lineSample(i), name(CLASSES[k], 18)), " "];
     })));
   }
   return node;

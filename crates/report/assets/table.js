@@ -45,9 +45,9 @@ function heatmap(land, by, width) {
   const found = (c) => run.get(`${c.line}|${c.column}`);
   const size = by === "kind" ? 26 : 13;
   return plot({
-    width, height: 150 + size * lines.length, marginLeft: by === "kind" ? 130 : 320, marginBottom: 110, padding: 0.04,
+    width, height: 180 + size * lines.length, marginLeft: by === "kind" ? 130 : 320, marginBottom: 140, padding: 0.04,
     x: { domain: land.preparations, label: null, tickRotate: -40, tickFormat: (t) => t.replace("unscaled > ", "").replace("standardise > ", "std + ") },
-    y: { domain: lines, label: null, tickFormat: (t) => cut(t, 54) },
+    y: { domain: lines, label: null, tickFormat: (t) => cut(t, 42) },
     color: { scheme: "viridis", label: "predicted balanced error", legend: true },
     ariaLabel: "Predicted landscape", ariaDescription: `Best predicted: ${lines.slice(0, 3).join(", ")}; ${runs.length} of ${all.length} cells were tried.`,
     marks: [
@@ -70,7 +70,7 @@ function data() {
       { title: "column", value: (c) => c.name, cell: (c) => el("td", {}, name(c.name)) },
       { title: "kind", value: (c) => c.kind, cell: (c) => el("td", {}, c.kind + (c.n_levels === undefined ? "" : `, ${counted(c.n_levels, "level")}`)) },
       { title: "missing", numeric: true, value: (c) => -c.n_missing, cell: (c) => number(`history.data.columns.${c.place}.n_missing`, c.n_missing, c.n_missing ? `${whole(c.n_missing)} (${percent(c.share)})` : "none") },
-    ], cols, { page: 20 }));
+    ], cols, { page: 20, label: "table of columns" }));
     if (profile.left_out.length) {
       children.push(el("h3", {}, "Columns left out"), el("ul", {}, profile.left_out.map((c) => el("li", {}, name(c.name), ": ", name(c.reason, 200)))));
     }
@@ -91,7 +91,7 @@ function classes(profile) {
   const total = d3.sum(all, (c) => c.n_rows);
   return figure(all.length > shown.length ? `The ${shown.length} most common of ${all.length} classes.` : `${counted(all.length, "class")} in ${counted(total, "row")}.`,
     (width) => plot({
-      width, height: 40 + 24 * shown.length, marginLeft: Math.min(160, width * 0.34), marginRight: 90,
+      width, height: 56 + 24 * shown.length, marginTop: 6, marginLeft: Math.min(160, width * 0.34), marginRight: 90,
       x: { label: "rows", grid: true }, y: { label: null, domain: shown.map((c) => c.key), tickFormat: (d) => label(all[+d].name, 20) },
       ariaLabel: "Rows of each class", ariaDescription: shown.slice(0, 10).map((c) => `${cut(c.name, 30)} ${c.n_rows}`).join(", "),
       marks: [Plot.barX(shown, { x: (c) => c.n_rows, y: (c) => c.key, fill: "var(--three)", fillOpacity: 0.7 }),
@@ -130,6 +130,7 @@ window.addEventListener("resize", () => {
   clearTimeout(waiting);
   waiting = setTimeout(drawFigures, 150);
 });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const one of FIGURES) one.drawn = 0; drawFigures(); });
 window.addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) if (d.id !== "all-runs") d.open = true; });
 // How long it took until it could be used, in milliseconds since the page was opened.
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -33,11 +33,11 @@ function against(score, spread, baseline) {
 function verdict() {
   const held = DATA.held_out;
   const scores = held ? held.evaluation.scores : REPORT.scores;
-  const spread = held ? null : (REPORT.standard_errors || {})[METRIC];
+  const spread = ((held || REPORT).standard_errors || {})[METRIC];
   const score = scores[METRIC];
   const target = DATA.target;
   const title = target === null ? el("h1", {}, "A model") : el("h1", {}, "A model that predicts ", name(target));
-  const plain = held ? [] : REPORT.baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
+  const plain = (held || REPORT).baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
   const range = spread ? ` \u00b1 ${fixed(spread)}` : "";
   const on = held
     ? ["On ", name(held.file), `, ${counted(held.evaluation.n_rows, "row")} that it was not fitted on, `]
@@ -54,30 +54,43 @@ function verdict() {
     [REPORT.elapsed_secs, secs, `of ${secs(REPORT.budget_secs)} used`, "report.elapsed_secs"],
   ];
   const node = el("section", { id: "verdict" }, title, sentence,
-    quiet(`Scores are measured ${measuredWords()}. `,
-      REPORT.standard_errors ? "\u00b1 is one standard error over draws of these rows." : ""),
+    held ? quiet(`In the fit, scores were measured ${measuredWords()}. \u00b1 is one standard error over draws of rows.`)
+      : quiet(`Scores are measured ${measuredWords()}. `, REPORT.standard_errors ? "\u00b1 is one standard error over draws of these rows." : ""),
+    held || REPORT.baselines.some((b) => b.name === "random forest") ? null : quiet("No plain random forest was run to compare it with."),
     REPORT.measured === "chosen" ? el("p", { class: "warning" }, "These scores flatter: there were too few rows, or too little time, to measure on others.") : null,
     el("ul", { class: "facts" }, facts.map(([value, show, words, key]) =>
       el("li", {}, el("b", { "data-key": key, "data-value": String(value) }, show(value)), el("span", {}, words)))),
-    scoreTable());
+    scoreTable(), accuracyNote());
   SECTIONS.push(["verdict", "Verdict"]);
   document.getElementById("content").append(node);
 }
 
+/** A model that is made for rare classes may be right less often than one that never names them. */
+function accuracyNote() {
+  const plain = REPORT.baselines.find((b) => b.name === "majority class");
+  if (METRIC === "accuracy" || !plain || REPORT.scores.accuracy >= plain.scores.accuracy) return null;
+  return quiet(`Its accuracy is below that of always answering the most common class: it was made for ${METRIC_NAME}, where a rare class counts as much as a common one. If only the share of right answers matters, fit with `,
+    el("code", {}, "--metric accuracy"), ".");
+}
+
 function scoreTable() {
   const held = DATA.held_out;
-  const head = ["", "model", ...REPORT.baselines.map((b) => b.name)];
-  if (held) head.push(`on ${cut(held.file, 30)}`);
+  const head = ["score", held ? "in the fit" : "model", ...REPORT.baselines.map((b) => b.name)];
+  if (held) head.push(`on ${cut(held.file, 30)}`, ...held.baselines.map((b) => `${b.name} there`));
   const rows = Object.entries(METRICS).map(([key, [words, higher]]) => {
     const own = REPORT.scores[key];
     const spread = (REPORT.standard_errors || {})[key];
-    const cells = [number(`report.scores.${key}`, own, fixed(own) + (spread ? ` \u00b1 ${fixed(spread)}` : ""))];
+    const cells = [number(`report.scores.${key}`, own, fixed(own) + (spread ? ` \u00b1\u00a0${fixed(spread)}` : ""))];
     REPORT.baselines.forEach((b, i) => cells.push(number(`report.baselines.${i}.scores.${key}`, b.scores[key])));
-    if (held) cells.push(number(`held_out.evaluation.scores.${key}`, held.evaluation.scores[key]));
+    if (held) {
+      const [there, about] = [held.evaluation.scores[key], (held.standard_errors || {})[key]];
+      cells.push(number(`held_out.evaluation.scores.${key}`, there, fixed(there) + (about ? ` \u00b1\u00a0${fixed(about)}` : "")));
+      held.baselines.forEach((b, i) => cells.push(number(`held_out.baselines.${i}.scores.${key}`, b.scores[key])));
+    }
     return el("tr", { class: key === METRIC ? "strong" : null },
       el("th", { scope: "row" }, words, el("span", { class: "quiet" }, higher ? "  more is better" : "  less is better")), cells);
   });
-  return el("div", { class: "scroll" }, el("table", {},
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "scores" }, el("table", {},
     el("thead", {}, el("tr", {}, head.map((t, i) => el("th", { class: i ? "n" : null, scope: "col" }, t)))),
     el("tbody", {}, rows)));
 }
@@ -93,84 +106,38 @@ function search() {
   } else {
     children.push(quiet(`${counted(REPORT.n_evaluated, "pipeline")} finished, ${whole(REPORT.n_failed)} failed, ${whole(REPORT.n_out_of_time)} ran out of time.`));
     children.push(overTime());
-    children.push(el("div", { class: "side" }, predictedAndCame(), timeSpent()));
+    children.push(el("div", { class: "side" }, predictedChart(), timeSpent()));
   }
   section("search", "How the search went", ...children);
   if (!HISTORY) document.getElementById("search").append(timeSpent());
 }
 
+const RUN = HISTORY && {
+  trials: HISTORY.trials, ensemble: HISTORY.ensemble, levels: HISTORY.levels, confirming: HISTORY.confirming_secs, errorName: ERROR_NAME,
+  end: Math.max(REPORT.elapsed_secs, d3.max(HISTORY.trials, (t) => t.ended_secs) ?? 0), now: REPORT.elapsed_secs,
+};
+
 function overTime() {
-  const done = HISTORY.trials.filter((t) => t.error !== null);
-  const not = HISTORY.trials.filter((t) => t.error === null);
-  const best = [];
-  let low = Infinity;
-  let rows = -1;
-  for (const t of done) {
-    // With more rows the best is sought anew.
-    if (t.n_rows !== rows) { rows = t.n_rows; low = Infinity; }
-    if (t.error < low) low = t.error;
-    best.push({ at: t.ended_secs, error: low, rows });
-  }
-  const errors = done.map((t) => t.error);
-  const top = Math.max(d3.quantile(errors, 0.98) ?? 1, ...HISTORY.ensemble.map((e) => e.error)) * 1.08;
-  const levels = HISTORY.levels.length > 1 ? HISTORY.levels : [];
-  const end = Math.max(REPORT.elapsed_secs, ...HISTORY.trials.map((t) => t.ended_secs));
-  const last = HISTORY.ensemble.at(-1);
-  const ensemble = last ? [...HISTORY.ensemble, { ...last, elapsed_secs: end }] : [];
-  const tall = (width) => Math.min(420, Math.max(280, width * 0.45));
-  const inside = (t) => Math.min(t.error, top);
-  const tip = (t) => `${t.pipeline.split(" > ").join("\n")}\nerror ${fixed(t.error)}${t.predicted_error === null ? "" : `, predicted ${fixed(t.predicted_error)}`}\n${secs(t.secs)} of CPU, ${counted(t.n_rows, "row")}, ended at ${secs(t.ended_secs)}`;
-  return figure(
-    `${ERROR_NAME} against time: a point is a pipeline, the orange line the best of them so far, the blue line the ensemble, on the rows it is chosen by${levels.length ? "; upright lines are where the search went on with more rows" : ""}. Ticks below are pipelines that failed or ran out of time. The score above is measured on other rows than those that the lines are of.`,
-    (width) => plot({
-      width, height: tall(width), marginTop: 20,
-      x: { label: "seconds", domain: [0, end], nice: false }, y: { label: ERROR_NAME, domain: [Math.max(0, d3.min(errors.concat(ensemble.map((e) => e.error))) * 0.9 || 0), top], grid: true },
-      ariaLabel: "Error against time",
-      ariaDescription: `${done.length} pipelines; the ensemble's error went from ${fixed(HISTORY.ensemble[0]?.error)} to ${fixed(last?.error)}.`,
-      marks: [
-        Plot.ruleX(levels, { x: (l) => l.elapsed_secs, stroke: "var(--quiet)", strokeDasharray: "2,3" }),
-        Plot.text(levels, { x: (l) => l.elapsed_secs, text: (l) => `${whole(l.n_rows)} rows`, frameAnchor: "top", textAnchor: "start", dx: 3, fill: "var(--quiet)" }),
-        Plot.dot(done, { x: (t) => t.ended_secs, y: inside, r: done.length > 1500 ? 1.6 : 2.6, fill: "var(--dot)", fillOpacity: 0.65 }),
-        Plot.ruleX(not, { x: (t) => t.ended_secs, stroke: "var(--two)", strokeOpacity: 0.7, insetTop: tall(width) - 74 }),
-        Plot.lineY(best, { z: (b) => b.rows, x: (b) => b.at, y: (b) => Math.min(b.error, top), stroke: "var(--two)", strokeWidth: 1.5, curve: "step-after" }),
-        Plot.lineY(ensemble, { x: (e) => e.elapsed_secs, y: (e) => Math.min(e.error, top), stroke: "var(--one)", strokeWidth: 2.5, curve: "step-after" }),
-        Plot.tip(done, Plot.pointer({ x: (t) => t.ended_secs, y: inside, title: tip })),
-      ],
-    }));
+  const levels = HISTORY.levels.length > 1;
+  const node = figure(
+    `${ERROR_NAME[0].toUpperCase()}${ERROR_NAME.slice(1)} against time, measured on the rows that pipelines and ensemble are chosen by. The score above is of other predictions, which chose nothing.${levels ? " Upright lines are where the search went on with more rows." : ""}`,
+    (width) => errorsOverTime(RUN, width));
+  node.append(searchKey());
+  return node;
 }
 
-function predictedAndCame() {
-  const both = HISTORY.trials.filter((t) => t.predicted_error !== null && t.balanced_error !== null);
+function predictedChart() {
+  const both = bothKnown(RUN);
   if (!both.length) return missing("The method of this search predicts no errors, so that nothing can be compared.");
-  const most = Math.min(1, 1.05 * Math.max(...both.map((t) => Math.max(t.predicted_error, t.balanced_error))));
-  const off = d3.median(both, (t) => Math.abs(t.predicted_error - t.balanced_error));
   return figure(
-    `What was predicted for each pipeline when it was chosen, and what came; half are off by less than ${fixed(off, 3)}. Colour is the CPU time it took.`,
-    (width) => plot({
-      width, height: width, aspectRatio: 1,
-      x: { label: "predicted balanced error", domain: [0, most] }, y: { label: "balanced error", domain: [0, most], grid: true },
-      color: { type: "log", scheme: "viridis", label: "CPU seconds", legend: true, tickFormat: "~g" },
-      ariaLabel: "Predicted and observed error",
-      ariaDescription: `${both.length} pipelines; the median difference is ${fixed(off, 3)}.`,
-      marks: [
-        Plot.line([[0, 0], [most, most]], { stroke: "var(--quiet)", strokeDasharray: "4,3" }),
-        Plot.dot(both, { x: (t) => t.predicted_error, y: (t) => t.balanced_error, fill: (t) => Math.max(t.secs, 1e-3), r: both.length > 1500 ? 1.6 : 2.8, fillOpacity: 0.8 }),
-        Plot.tip(both, Plot.pointer({ x: (t) => t.predicted_error, y: (t) => t.balanced_error, title: (t) => `${t.pipeline.split(" > ").join("\n")}\npredicted ${fixed(t.predicted_error)}, came ${fixed(t.balanced_error)}\n${secs(t.secs)} of CPU` })),
-      ],
-    }), { most: 460 });
+    `What was predicted for each pipeline when it was chosen, and what came; half are off by less than ${fixed(typicalMiss(both), 3)}. Colour is the CPU time it took.`,
+    (width) => predictedAndCame(both, width), { most: 460 });
 }
 
 function timeSpent() {
   const spent = [...REPORT.time_spent].filter((t) => t.secs > 0).sort((a, b) => b.secs - a.secs).slice(0, 14);
   return figure("What time went to: CPU seconds of components, seconds by the clock of the rest.",
-    (width) => plot({
-      width, marginLeft: 130, height: 40 + 24 * spent.length,
-      x: { label: "seconds", grid: true }, y: { label: null, domain: spent.map((t) => t.what) },
-      ariaLabel: "Time spent", ariaDescription: spent.map((t) => `${t.what} ${secs(t.secs)}`).join(", "),
-      marks: [Plot.barX(spent, { x: (t) => t.secs, y: (t) => t.what, fill: "var(--one)", fillOpacity: 0.8 }),
-        Plot.text(spent, { x: (t) => t.secs, y: (t) => t.what, text: (t) => secs(t.secs), textAnchor: "start", dx: 4 })],
-      marginRight: 60,
-    }), { most: 560 });
+    (width) => secondsBars(spent, width), { most: 560 });
 }
 
 function leaderboard() {
@@ -179,7 +146,7 @@ function leaderboard() {
     { title: "error", numeric: true, value: (c) => c.error, cell: (c) => number(`report.leaderboard.${c.place}.error`, c.error) },
     { title: "weight", numeric: true, value: (c) => -c.weight, cell: (c) => number(`report.leaderboard.${c.place}.weight`, c.weight, c.weight ? fixed(c.weight, 2) : "") },
     { title: "pipeline", value: (c) => c.pipeline, cell: (c) => el("td", { class: "pipeline" }, el("code", {}, c.pipeline)) },
-    ...["accuracy", "balanced_accuracy", "roc_auc", "log_loss"].map((key) => ({
+    ...["accuracy", "balanced_accuracy", "roc_auc", "log_loss"].filter((key) => key !== METRIC && key !== ({ balanced_error: "balanced_accuracy" })[METRIC]).map((key) => ({
       title: METRICS[key][0], numeric: true, extra: true, value: (c) => c.scores[key], cell: (c) => number(`report.leaderboard.${c.place}.scores.${key}`, c.scores[key]) })),
     { title: "CPU s", numeric: true, value: (c) => c.secs, cell: (c) => number(`report.leaderboard.${c.place}.secs`, c.secs, fixed(c.secs, 2)) },
     { title: "rows", numeric: true, value: (c) => c.n_rows, cell: (c) => number(`report.leaderboard.${c.place}.n_rows`, c.n_rows, whole(c.n_rows)) },
@@ -187,7 +154,7 @@ function leaderboard() {
   const all = HISTORY ? allRuns() : historyMissing("the others that were tried");
   section("leaderboard", "Leaderboard",
     quiet(`The best candidates; error is ${ERROR_NAME}. They were chosen by these numbers, which therefore flatter them a little.`),
-    sortable(columns, board, { page: 15 }), all);
+    sortable(columns, board, { page: 15, label: "table of candidates" }), all);
 }
 
 function allRuns() {
@@ -202,7 +169,7 @@ function allRuns() {
   const details = el("details", { id: "all-runs" }, el("summary", {}, `All ${whole(HISTORY.trials.length)} runs`));
   // Thousands of rows are made when somebody asks for them.
   details.addEventListener("toggle", () => {
-    if (details.open && details.childElementCount === 1) details.append(sortable(columns, HISTORY.trials, { page: 50 }));
+    if (details.open && details.childElementCount === 1) details.append(sortable(columns, HISTORY.trials, { page: 50, label: "all runs" }));
   });
   return details;
 }

@@ -1,6 +1,10 @@
 //! What the page of a model knows.
 
-use pitchpipe_automl::{ColumnDependence, Curves, Evaluation, Explanation, History, Model};
+use pitchpipe_automl::{
+    Baseline, ColumnDependence, Curves, Evaluation, Explanation, History, Model, OutOfFold,
+    PredictError, Predictions, Scores, explain,
+};
+use pitchpipe_table::Dataset;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,6 +37,7 @@ pub struct ReportData<'a> {
 
 /// What a model is worth on a table that it was not fitted on.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct HeldOut {
     /// The name of the table.
     pub file: String,
@@ -40,8 +45,35 @@ pub struct HeldOut {
     pub n_left_out: usize,
     /// Its scores there.
     pub evaluation: Evaluation,
+    /// How far they may be from the truth.
+    pub standard_errors: Option<Scores>,
+    /// What is plain, on the same rows.
+    pub baselines: Vec<Baseline>,
     /// Its curves there.
     pub curves: Curves,
+}
+
+impl HeldOut {
+    /// What a model is worth on these rows of a table called `file`; `n_left_out` more had no class that it knows.
+    pub fn of(
+        model: &Model,
+        file: &str,
+        rows: &Dataset,
+        n_left_out: usize,
+    ) -> Result<Self, PredictError> {
+        let Predictions { labels, probabilities } = model.predict(rows.frame())?;
+        let truth = rows.labels().clone();
+        let evaluation = model.evaluation(&truth, &labels, probabilities.values());
+        let predicted = OutOfFold { truth, labels, probabilities: probabilities.values().to_vec() };
+        Ok(Self {
+            file: file.to_owned(),
+            n_left_out,
+            evaluation,
+            standard_errors: predicted.standard_errors(rows.dependence()),
+            baselines: vec![Baseline::majority_class(model.priors(), &predicted.truth)],
+            curves: Curves::of(&predicted, model.decision(), model.priors()),
+        })
+    }
 }
 
 impl<'a> ReportData<'a> {
@@ -67,6 +99,27 @@ impl<'a> ReportData<'a> {
             why_no_importance: None,
             dependence: Vec::new(),
         }
+    }
+
+    /// The same with what the model is worth on a table that it was not fitted on, which is called `file`, how much each
+    /// column matters there, and how predictions depend on the most important. `n_left_out` of its rows had no class that
+    /// the model knows.
+    pub fn on_table(
+        self,
+        model: &Model,
+        file: &str,
+        rows: &Dataset,
+        n_left_out: usize,
+    ) -> Result<Self, PredictError> {
+        let data = self.with_held_out(HeldOut::of(model, file, rows, n_left_out)?);
+        Ok(match explain(model, rows, None)? {
+            Some(explanation) => {
+                let n = explanation.n_rows;
+                let on = format!("{n} {} of {file}", if n == 1 { "row" } else { "rows" });
+                data.with_explanation(explanation, on)
+            }
+            None => data,
+        })
     }
 
     /// The same with what the model is worth on another table.

@@ -11,8 +11,10 @@ const D3: &str = include_str!("../vendor/d3-7.9.0.min.js");
 const PLOT: &str = include_str!("../vendor/plot-0.6.17.umd.min.js");
 
 /// The scripts of a report.
-pub(crate) const REPORT_SCRIPTS: [&str; 4] = [
+pub(crate) const REPORT_SCRIPTS: [&str; 6] = [
     include_str!("../assets/base.js"),
+    include_str!("../assets/search.js"),
+    include_str!("../assets/tree.js"),
     include_str!("../assets/verdict.js"),
     include_str!("../assets/model.js"),
     include_str!("../assets/table.js"),
@@ -22,8 +24,39 @@ pub(crate) const REPORT_SCRIPTS: [&str; 4] = [
 pub(crate) const COMPARISON_SCRIPTS: [&str; 2] =
     [include_str!("../assets/base.js"), include_str!("../assets/comparison.js")];
 
+/// The scripts of a search that runs.
+pub(crate) const LIVE_SCRIPTS: [&str; 4] = [
+    include_str!("../assets/base.js"),
+    include_str!("../assets/search.js"),
+    include_str!("../assets/tree.js"),
+    include_str!("../assets/live.js"),
+];
+
+/// What a page may load besides itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reaches {
+    Nothing,
+    /// Where it came from.
+    ItsServer,
+}
+
+impl Reaches {
+    /// Its part of the content security policy.
+    fn policy(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::ItsServer => "connect-src 'self'; ",
+        }
+    }
+}
+
 /// The page that scripts draw from data.
 pub(crate) fn page(data: &impl Serialize, scripts: &[&str]) -> String {
+    page_that(Reaches::Nothing, data, scripts)
+}
+
+/// The same, for one that may load something.
+pub(crate) fn page_that(reaches: Reaches, data: &impl Serialize, scripts: &[&str]) -> String {
     let data = in_script(&serde_json::to_string(data).expect("a report is plain data"));
     let mut html = String::with_capacity(600_000 + data.len());
     let mut rest = FRAME;
@@ -33,6 +66,7 @@ pub(crate) fn page(data: &impl Serialize, scripts: &[&str]) -> String {
         html += before;
         match place {
             "style" => html += STYLE,
+            "connect" => html += reaches.policy(),
             "data" => html += &data,
             "d3" => html += D3,
             "plot" => html += PLOT,
@@ -92,7 +126,7 @@ mod tests {
             assert!(!html.contains(asked), "{asked}");
         }
         // What is written by hand never sets markup.
-        for script in REPORT_SCRIPTS.iter().chain(&COMPARISON_SCRIPTS) {
+        for script in REPORT_SCRIPTS.iter().chain(&COMPARISON_SCRIPTS).chain(&LIVE_SCRIPTS) {
             for markup in
                 ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
             {

@@ -30,7 +30,7 @@ pub use labels::Labels;
 pub use limits::Limits;
 pub use metafeature::MetaFeature;
 pub use metric::{
-    ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
+    ClassCounts, ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
     balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
 };
 pub use note::{Note, Severity};
@@ -47,6 +47,6 @@ pub use split::{
     Dependence, Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample,
 };
 pub use write::{
-    OutputCells, OutputColumn, OutputFormat, WriteError, abandon_writes, check_writable,
-    write_atomically,
+    OutputCells, OutputColumn, OutputFormat, WriteError, abandon_writes, check_writable, stand_by,
+    stand_down, take_over, write_atomically,
 };

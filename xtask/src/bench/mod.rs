@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: speed next to the peer, in one run on one machine.
 
 mod automl;
+mod boosting;
 mod columns;
 mod design;
 mod honesty;
@@ -10,6 +11,7 @@ mod peer;
 mod projection;
 mod promises;
 mod python;
+mod report;
 mod samples;
 mod slice;
 mod surrogate;
@@ -36,6 +38,8 @@ enum What {
     Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
     Table,
+    /// Boosting on histograms next to LightGBM, XGBoost, CatBoost and scikit-learn, with equal settings.
+    Boosting(boosting::Options),
     /// Cross-validation of each estimator type, pipeline by pipeline, next to scikit-learn.
     Learn(learn::Options),
     /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
@@ -46,6 +50,8 @@ enum What {
     Automl(automl::Options),
     /// Reported scores beside those on rows that the search has not seen, and on noise.
     Honesty(honesty::Options),
+    /// The report and the live page in a browser: size, time until they can be used, and what serving costs.
+    Report,
     /// How errors on a smaller sample compare with those on a larger one.
     Samples(samples::Options),
     /// The paper's baseline on one split, for `bench automl`.
@@ -71,10 +77,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Large => promises::check(promises::Promise::Large, &promises::Options::default()),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
+        What::Boosting(options) => boosting::run(options),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
         What::Honesty(options) => honesty::run(options),
+        What::Report => report::run(),
         What::Samples(options) => samples::run(options),
         What::AutomlBaseline(options) => automl::baseline::run(options),
         What::Design => design::run(),

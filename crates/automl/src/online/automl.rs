@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::Watch;
 use pitchpipe_table::{Dataset, Metric};
 
+use super::drafts::Keeper;
 use super::refit;
 use super::search::Fit;
-use super::{AutoMlError, Event, Happened, Method};
+use super::{AutoMlError, Event, Happened, Method, PaperOptions};
 use crate::ensemble::Combination;
 use crate::history::Recorder;
 use crate::model::{Model, kinds_of};
@@ -45,6 +47,9 @@ pub struct AutoMl {
     pub(super) model_size_limit: u64,
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
+    pub(super) watch: Option<Arc<Watch>>,
+    pub(super) keeper: Option<Keeper>,
+    pub(super) paper: PaperOptions,
 }
 
 impl Default for AutoMl {
@@ -68,6 +73,9 @@ impl Default for AutoMl {
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
             keeps_history: true,
             kept_back: Duration::ZERO,
+            watch: None,
+            keeper: None,
+            paper: PaperOptions::default(),
         }
     }
 }
@@ -86,6 +94,11 @@ impl AutoMl {
     /// How pipelines are chosen.
     pub fn method(self, method: Method) -> Self {
         Self { method, ..self }
+    }
+
+    /// How the paper's systems do what can be done in several ways; other methods have none of these.
+    pub fn paper_options(self, paper: PaperOptions) -> Self {
+        Self { paper, ..self }
     }
 
     /// How base learners are combined; by default the paper's systems vote, and others average.
@@ -168,9 +181,22 @@ impl AutoMl {
         Self { keeps_history, ..self }
     }
 
+    /// Is handed the best model so far, now and then, for a process that memory may run out under: each time half as much
+    /// time again has passed. What it is handed says that memory ran out ([`StopReason::OutOfMemory`]).
+    ///
+    /// [`StopReason::OutOfMemory`]: super::StopReason::OutOfMemory
+    pub fn keep_drafts(self, keep: impl Fn(&Model) + Send + Sync + 'static) -> Self {
+        Self { keeper: Some(Keeper::new(keep)), ..self }
+    }
+
     /// How much of the budget the caller needs after the search, to write a report say.
     pub fn keep_back(self, time: Duration) -> Self {
         Self { kept_back: time, ..self }
+    }
+
+    /// Where to show what each thread is at while pipelines run.
+    pub fn watch(self, watch: Arc<Watch>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Searches, and gives the best ensemble found.
@@ -255,6 +281,7 @@ impl AutoMl {
             }
             _ => {}
         }
+        self.paper.check(self.method)?;
         if !dataset.dependence().can_split() {
             return Err(AutoMlError::OneUnit);
         }

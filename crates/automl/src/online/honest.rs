@@ -64,6 +64,14 @@ impl Evidence {
         self.tried.add(trial, &learner.probabilities, &learner.labels);
     }
 
+    /// Remembers the other validations of a learner.
+    pub(crate) fn confirm(&mut self, learner: &Learner) {
+        let (sums, n) = learner.again();
+        if n > 0 {
+            self.tried.confirm(learner.print(), learner.kind(), sums, n);
+        }
+    }
+
     /// Remembers the plain forest, run for comparison only.
     pub(crate) fn compare(&mut self, forest: &Learner) {
         let trial = self.trial(forest);
@@ -133,12 +141,7 @@ impl Evidence {
     /// What the most common class and, where there was time for it, a forest of default settings score on the same rows.
     fn baselines(&self, truth: &Labels, rows: &[usize]) -> Vec<Baseline> {
         let Rule { priors, decision, .. } = &self.rule;
-        let most =
-            (1..priors.len()).fold(0, |best, k| if priors[k] > priors[best] { k } else { best });
-        let labels = Labels::from_codes(vec![most as u32; truth.len()], truth.n_classes());
-        let constant = priors.repeat(truth.len());
-        let scores = Scores::of(truth, &labels, &constant);
-        let mut all = vec![Baseline { name: "majority class".into(), scores }];
+        let mut all = vec![Baseline::majority_class(priors, truth)];
         if let Some(forest) = self.tried.plain() {
             let probabilities: Vec<f64> =
                 forest.probabilities(rows, truth.n_classes()).into_iter().map(f64::from).collect();

@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::{FitContext, FittedPipeline, Outcome, Pipeline, Validation};
-use pitchpipe_table::{Dataset, Dependence, Labels};
+use pitchpipe_table::{Dataset, Dependence};
 
 use super::{AutoMl, Measured};
 use crate::ensemble::standard_errors;
 use crate::model::Model;
-use crate::scores::{Baseline, OutOfFold, Scores};
+use crate::scores::{Baseline, OutOfFold};
 
 /// The share of the budget that is kept for fitting again.
 pub(super) const SHARE: f64 = 0.25;
@@ -115,6 +115,7 @@ impl Refit<'_> {
                 deadline: self.limit(),
                 cancel: Some(Arc::clone(&self.cancel)),
                 keep_models: true,
+                watch: self.automl.watch.clone(),
                 ..Validation::default()
             };
             let outcomes = validation.outcomes(all, &pipelines).ok()?;
@@ -154,11 +155,7 @@ impl Model {
     /// From here on what it scores on rows that nothing had seen is what is said about it.
     fn take_held_out(&mut self, scored: OutOfFold, dependence: &Dependence) {
         let truth = &scored.truth;
-        let most = (1..self.priors.len())
-            .fold(0, |best, k| if self.priors[k] > self.priors[best] { k } else { best });
-        let labels = Labels::from_codes(vec![most as u32; truth.len()], truth.n_classes());
-        let scores = Scores::of(truth, &labels, &self.priors.repeat(truth.len()));
-        self.report.baselines = vec![Baseline { name: "majority class".into(), scores }];
+        self.report.baselines = vec![Baseline::majority_class(&self.priors, truth)];
         self.report.measured = Measured::HeldOut;
         self.report.n_rows_scored = truth.len();
         self.report.scores = scored.scores();

@@ -17,6 +17,7 @@ use super::StopReason;
 use super::budget::Budget;
 use super::clock::Clock;
 use super::combine::Combiner;
+use super::drafts::Drafts;
 use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Evaluator;
 use super::event::Listener;
@@ -138,7 +139,7 @@ fn drive(
 ) -> Drive<'_> {
     let budget = Budget::new(clock, Duration::from_secs_f64(budget_secs), pacing, 1.0);
     let memory = MemoryWatch::new(u64::MAX, false);
-    Drive::new(settings, budget, memory, combiner(combination))
+    Drive::new(settings, budget, memory, combiner(combination), Drafts::default())
 }
 
 fn combiner(combination: Combination) -> Combiner {

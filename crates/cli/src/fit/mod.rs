@@ -2,22 +2,26 @@
 
 mod args;
 mod interrupt;
+mod live;
 mod notes;
 mod progress;
 mod report;
 mod summary;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub(crate) use args::FitArgs;
+pub(crate) use args::{FitArgs, port};
+pub(crate) use live::not_served;
+use pitchpipe_automl::online::address_space_limit;
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Model};
+use pitchpipe_automl::{AutoMl, Model, PaperOptions};
+use pitchpipe_report::Live;
 use pitchpipe_table::{
-    CancelCheck, Dataset, Report as TableReport, Source, TableError, read, write_atomically,
+    CancelCheck, Dataset, Report as TableReport, Source, TableError, read, stand_by, stand_down,
+    write_atomically,
 };
 
 use crate::Done;
@@ -36,9 +40,24 @@ pub(crate) fn run(
 ) -> Result<Done, Failure> {
     let interrupt = Interrupt::watch(Arc::clone(stop), started + args.time_budget)?;
     check_output(args)?;
+    let live = live::start(args, started, stop)?;
+    let done = search(args, started, &interrupt, live.as_ref());
+    if let (Some(live), Err(failure)) = (&live, &done) {
+        live.fail(failure.message().to_owned(), live::PATIENCE);
+    }
+    done
+}
+
+/// Searches, and writes what was found.
+fn search(
+    args: &FitArgs,
+    started: Instant,
+    interrupt: &Interrupt,
+    live: Option<&Live>,
+) -> Result<Done, Failure> {
     let surrogate = args.surrogate.as_deref().map(Surrogate::read).transpose()?;
     let file = args.table.source().name();
-    let reading = Reading { args, interrupt: &interrupt };
+    let reading = Reading { args, interrupt };
     let (dataset, held_out, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
@@ -54,7 +73,12 @@ pub(crate) fn run(
         .started_at(started)
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
-        .keep_back(report::kept_back(args));
+        .keep_back(report::kept_back(args))
+        .paper_options(PaperOptions {
+            design: args.design,
+            runtimes: args.runtimes,
+            kernel_prediction: args.kernel_prediction,
+        });
     if let Some(combination) = args.ensemble {
         search = search.ensemble(combination);
     }
@@ -73,11 +97,15 @@ pub(crate) fn run(
     if let Some(surrogate) = surrogate {
         search = search.surrogate(Arc::new(surrogate));
     }
+    if let Some(live) = live {
+        search = search.watch(live.watch());
+    }
+    let _waiting = Waiting;
+    if address_space_limit().is_some() {
+        search = search.keep_drafts(keep_draft(args.out.clone()));
+    }
     let reporter = Reporter::new(args, started, interrupt.flag());
-    let result = search.fit_with(&dataset, |event| {
-        reporter.tell(&event);
-        ControlFlow::Continue(())
-    });
+    let result = search.fit_with(&dataset, |event| live::tell(&event, &reporter, live));
     reporter.close();
     if let Some(failures) = reporter.failures().filter(|_| !args.json) {
         notes::tell_all(args, &file, Weight::Warning, &[failures]);
@@ -87,7 +115,12 @@ pub(crate) fn run(
     let n_bytes = save(&model, &args.out)?;
 
     let ended_early = interrupt.flag().load(Ordering::Relaxed);
-    report::write(args, &model, &dataset, n_bytes, started, ended_early)?;
+    if let Some(page) = report::page(args, &model, &dataset, n_bytes, started, ended_early) {
+        report::write(args, &page)?;
+        if let Some(live) = live {
+            live.finish(page, live::PATIENCE);
+        }
+    }
     let made = summary::Made { args, file: &file, table: &table_report, model: &model, n_bytes };
     let text = match (args.quiet, args.json) {
         (true, _) => String::new(),
@@ -122,6 +155,26 @@ fn save(model: &Model, out: &Path) -> Result<u64, Failure> {
         .map_err(|error| Failure::new(format!("the model could not be encoded: it {error}")))?;
     write_atomically(out, &bytes)?;
     Ok(bytes.len() as u64)
+}
+
+/// Under a limit on the address space memory may be refused at any moment, which ends the process. The best model so far
+/// then waits beside the place of the last one.
+fn keep_draft(out: PathBuf) -> impl Fn(&Model) + Send + Sync + 'static {
+    move |model| {
+        if let Ok(bytes) = model.to_bytes() {
+            // The search does not end because this cannot be written: the model at its end may be.
+            let _ = stand_by(&out, &bytes);
+        }
+    }
+}
+
+/// However a search ends here, nothing waits any more.
+struct Waiting;
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        stand_down();
+    }
 }
 
 /// Tables are read within the budget, and no longer than until Ctrl-C.

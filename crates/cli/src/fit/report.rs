@@ -14,32 +14,44 @@ use crate::text::counted;
 const SHARE: f64 = 0.06;
 const MOST: Duration = Duration::from_secs(30);
 
+/// Where the search ended sooner, a report may take up to this share of the budget of what is left.
+const SPARE_SHARE: f64 = 0.2;
+
 /// What writing the page takes, at the most.
 const WRITING: Duration = Duration::from_millis(60);
 
 /// The time that is kept for the report.
 pub(super) fn kept_back(args: &FitArgs) -> Duration {
-    match args.report {
-        Some(_) => args.time_budget.mul_f64(SHARE).min(MOST),
-        None => Duration::ZERO,
+    match is_wanted(args) {
+        true => args.time_budget.mul_f64(SHARE).min(MOST),
+        false => Duration::ZERO,
     }
 }
 
-/// Writes the report, if one is asked for. How much columns matter is measured in the time that is left.
-pub(super) fn write(
+fn is_wanted(args: &FitArgs) -> bool {
+    args.report.is_some() || args.live.is_some()
+}
+
+/// The report, if one is to be written or shown. How much columns matter is measured in the time that is left.
+pub(super) fn page(
     args: &FitArgs,
     model: &Model,
     dataset: &Dataset,
     n_bytes: u64,
     started: Instant,
     ended_early: bool,
-) -> Result<(), Failure> {
-    let Some(out) = &args.report else { return Ok(()) };
+) -> Option<String> {
+    if !is_wanted(args) {
+        return None;
+    }
     let end = started + args.time_budget;
     // A search that ended before its time does not let the user wait for the rest of it.
     let deadline = match ended_early {
         true => started,
-        false => end.min(Instant::now() + kept_back(args)).checked_sub(WRITING).unwrap_or(started),
+        false => {
+            let spare = args.time_budget.mul_f64(SPARE_SHARE).min(MOST);
+            end.min(Instant::now() + spare).checked_sub(WRITING).unwrap_or(started)
+        }
     };
     let data = ReportData::of(model, &args.out.display().to_string(), Some(n_bytes));
     let data = match explain(model, dataset, Some(deadline)) {
@@ -56,7 +68,15 @@ pub(super) fn write(
             data.without_explanation(format!("In the fit it could not be measured: {error}."))
         }
     };
-    Ok(write_atomically(out, data.to_html().as_bytes())?)
+    Some(data.to_html())
+}
+
+/// Writes the report, if that is asked for.
+pub(super) fn write(args: &FitArgs, page: &str) -> Result<(), Failure> {
+    match &args.report {
+        Some(out) => Ok(write_atomically(out, page.as_bytes())?),
+        None => Ok(()),
+    }
 }
 
 /// The command line as a shell would read it.

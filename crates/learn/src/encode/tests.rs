@@ -24,6 +24,18 @@ fn one_hot_columns_come_first_and_an_unseen_category_is_all_zeros() {
 }
 
 #[test]
+fn the_rarest_of_very_many_categories_have_no_column() {
+    let ctx = FitContext::unhurried();
+    // 400 categories, the last 100 of them twice.
+    let codes: Vec<f64> = (0..400).chain(300..400).map(f64::from).collect();
+    let x = imputed(500, &[(&codes, true)]);
+    let encoded = Encoder::OneHot.fit(&x, &ctx).unwrap().transform(&x, &ctx).unwrap();
+    assert_eq!(encoded.n_cols(), 256);
+    let ones = |row: usize| encoded.row(row).iter().sum::<f64>();
+    assert_eq!([0, 155, 156, 299, 300, 399].map(ones), [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
 fn codes_stay_in_place_without_an_encoder() {
     let ctx = FitContext::unhurried();
     let x = imputed(2, &[(&[3.0, 4.0], true), (&[0.5, 0.25], false)]);

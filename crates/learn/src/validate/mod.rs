@@ -15,6 +15,7 @@ mod path;
 mod report;
 mod schedule;
 mod score;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +30,7 @@ use crate::{FitContext, FitError, Pipeline, Stream};
 use fold::FoldData;
 pub use outcome::{Evaluation, LabelScores, Outcome};
 use schedule::Schedule;
+pub use watch::{Activity, Running, Watch};
 
 /// How a set of pipelines is evaluated.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Validation {
     pub keep_predictions: bool,
     /// Whether to give the models of the folds.
     pub keep_models: bool,
+    /// Where to show what each thread is at.
+    pub watch: Option<Arc<Watch>>,
 }
 
 impl Default for Validation {
@@ -66,6 +70,7 @@ impl Default for Validation {
             memory_limit: Some(8 << 30),
             keep_predictions: false,
             keep_models: false,
+            watch: None,
         }
     }
 }

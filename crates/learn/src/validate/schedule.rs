@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Instant;
 
 use pitchpipe_table::{Dataset, Labels};
 
@@ -16,6 +17,7 @@ use super::fold::FoldData;
 use super::group::{Group, distinct_estimators, groups};
 use super::outcome::Outcome;
 use super::path::{Cost, Leaf, Path, Steps};
+use super::watch::{Activity, Running};
 use super::{Effort, Validation};
 use crate::estimate::EstimatorSpec;
 use crate::{FitError, Pipeline};
@@ -102,7 +104,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 
     pub(super) fn run(self, pool: &rayon::ThreadPool) -> Effort {
-        pool.broadcast(|_| self.work());
+        pool.broadcast(|thread| self.work(thread.index()));
         let state = self.state.into_inner().expect("no thread panics while it holds the state");
         if let Some(panic) = state.panic {
             resume_unwind(panic);
@@ -120,8 +122,9 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 
     /// One thread's work. A panic is passed on once the other threads have stopped, too.
-    fn work(&self) {
+    fn work(&self, thread: usize) {
         while let Some(job) = self.next_job() {
+            self.show(thread, Some(&job));
             let done = catch_unwind(AssertUnwindSafe(|| match job {
                 Job::Prepare { group, fold } => self.prepare(group, fold),
                 Job::Run(task) => self.evaluate(task),
@@ -133,7 +136,24 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
             }
             drop(state);
             self.changed.notify_all();
+            self.show(thread, None);
         }
+    }
+
+    /// Shows what a thread is at, where somebody may look.
+    fn show(&self, thread: usize, job: Option<&Job>) {
+        let Some(watch) = &self.options.watch else { return };
+        let running = |job: &Job| {
+            let (activity, fold) = match job {
+                Job::Prepare { fold, .. } => (Activity::Preparing, *fold),
+                Job::Run(task) => {
+                    let estimator = self.estimators[task.members[0]].name();
+                    (Activity::Fitting { estimator, n_settings: task.members.len() }, task.fold)
+                }
+            };
+            Running { activity, fold, n_folds: self.folds.len(), since: Instant::now() }
+        };
+        watch.set(thread, job.map(running));
     }
 
     fn next_job(&self) -> Option<Job> {
@@ -168,17 +188,19 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         let wanted = &self.groups[group];
         let mut ctx = self.options.context(fold);
         if let Some(limit) = self.options.pipeline_limit {
-            let own = std::time::Instant::now() + limit;
+            let own = Instant::now() + limit;
             ctx = ctx.with_deadline(Some(self.options.deadline.map_or(own, |d| d.min(own))));
         }
         let leaf = ctx.check_deadline().and_then(|()| {
             let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
-            let leaf = path.prepare(&self.folds[fold], wanted.in_fold(fold), &wanted.shares, &ctx);
-            if group + 1 == self.groups.len() {
-                // Nobody will ask for the steps in between again.
+            let steps = wanted.in_fold(fold);
+            let prepare = || path.prepare(&self.folds[fold], steps, &wanted.shares, &ctx);
+            let prepared = contained("preparation", prepare);
+            if group + 1 == self.groups.len() || prepared.is_err() {
+                // Nobody will ask for the steps in between again, or nobody should.
                 *path = Path::default();
             }
-            leaf
+            prepared.and_then(|leaf| leaf)
         });
         let mut state = self.lock();
         state.preparation_secs += leaf.as_ref().map_or(0.0, |leaf| leaf.cost.spent_secs);
@@ -281,15 +303,13 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
         let (members, limits) = self.members_in_time(&task);
         let specs: Vec<&EstimatorSpec> = members.iter().map(|&i| &self.estimators[i]).collect();
         let start = cpu_time::ThreadTime::now();
-        let mut results = family::evaluate(
-            &specs,
-            &self.folds[task.fold],
-            &task.leaf,
-            self.options.keep_models,
-            limits.as_deref(),
-            &self.options.context(task.fold),
-        )
-        .into_iter();
+        let (fold, keep_models) = (&self.folds[task.fold], self.options.keep_models);
+        let ctx = self.options.context(task.fold);
+        let run =
+            || family::evaluate(&specs, fold, &task.leaf, keep_models, limits.as_deref(), &ctx);
+        let name = specs.first().map_or("estimator", |spec| spec.name());
+        let results = contained(name, run).unwrap_or_else(|fault| vec![Err(fault); specs.len()]);
+        let mut results = results.into_iter();
         let secs = start.elapsed().as_secs_f64();
         let Task { class, fold, members: all, .. } = task;
         let mut complete = Vec::new();
@@ -334,6 +354,15 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 }
 
+/// What the work gives. A panic inside it is a failure of that component, and the others go on.
+fn contained<T>(component: &'static str, work: impl FnOnce() -> T) -> Result<T, FitError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        FitError::Internal { component, message: said.unwrap_or_default() }
+    })
+}
+
 /// The classes of the rows that some fold tests, in the dataset's order.
 fn tested_labels(dataset: &Dataset, folds: &[FoldData<'_>]) -> Labels {
     let mut codes = vec![0; folds.iter().map(|fold| fold.test_places.len()).sum()];
@@ -348,5 +377,18 @@ impl State {
     pub(super) fn computation(&mut self, class: usize, estimator: usize) -> &mut Computation {
         let computations = &mut self.classes[class].computations;
         computations.get_mut(&estimator).expect("made when its group was opened")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_fails_the_component_that_it_came_from() {
+        let broken: Result<(), FitError> = contained("knn", || panic!("row {} is not there", 7));
+        let err = broken.unwrap_err();
+        assert_eq!(err.to_string(), "knn broke off by a fault of its own: row 7 is not there");
+        assert_eq!(contained("knn", || 7), Ok(7));
     }
 }

@@ -222,7 +222,7 @@ fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
     let text = "impute(mean) > one_hot > standardise > all_features > gaussian_nb";
     let one_hot: Pipeline = text.parse().unwrap();
     let codes: Pipeline = text.replace("one_hot", "codes").parse().unwrap();
-    let options = Validation { memory_limit: Some(64 << 20), ..Validation::default() };
+    let options = Validation { memory_limit: Some(3 << 20), ..Validation::default() };
     let outcomes = options.outcomes(&dataset, &[one_hot, codes]).unwrap();
     assert!(matches!(outcomes[0], Outcome::Failed(FitError::OutOfMemory { .. })));
     assert!(matches!(outcomes[1], Outcome::Finished(_)));
@@ -280,4 +280,20 @@ fn rows_of_one_group_cannot_be_validated() {
     let dataset = numeric_table(30, 2, 4).with_dependence(Dependence::Groups(vec![0; 30]));
     let error = keeping_predictions(1).outcomes(&dataset, &some_pipelines(9999)).unwrap_err();
     assert_eq!(error, FitError::TooFewFolds { got: 0 });
+}
+
+#[test]
+fn whoever_watches_sees_what_every_thread_is_at_and_nothing_once_it_is_over() {
+    let dataset = mixed_table(60, 2, 3);
+    let pipelines = some_pipelines(97);
+    let watch = Arc::new(Watch::default());
+    let options =
+        Validation { threads: 2, watch: Some(Arc::clone(&watch)), ..keeping_predictions(2) };
+    let mut seen = Vec::new();
+    let look = |_, _| seen.extend(watch.threads().into_iter().flatten());
+    options.evaluate(&dataset, &pipelines, look).unwrap();
+    assert!(seen.iter().any(|r| matches!(r.activity, Activity::Fitting { n_settings: 1.., .. })));
+    assert!(seen.iter().all(|r| r.fold < r.n_folds && r.n_folds == 3));
+    let after = watch.threads();
+    assert!(after.len() <= 2 && after.iter().all(Option::is_none));
 }

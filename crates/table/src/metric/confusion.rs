@@ -1,4 +1,4 @@
-//! The confusion matrix, and what is counted from it.
+//! The confusion matrix: who is taken for whom.
 
 use crate::Labels;
 
@@ -49,97 +49,6 @@ impl ConfusionMatrix {
     pub fn n_predicted(&self, class: usize) -> usize {
         (0..self.n_classes).map(|t| self.count(t, class)).sum()
     }
-
-    /// See [`balanced_error_rate`].
-    pub fn balanced_error_rate(&self) -> f64 {
-        let n_rows = self.n_rows();
-        mean_over(self.classes_present(), |class| {
-            let (n, right) = (self.n_true(class), self.count(class, class));
-            let false_negative_rate = share(n - right, n);
-            let false_positive_rate = share(self.n_predicted(class) - right, n_rows - n);
-            (false_negative_rate + false_positive_rate) / 2.0
-        })
-    }
-
-    /// See [`balanced_accuracy`].
-    pub fn balanced_accuracy(&self) -> f64 {
-        mean_over(self.classes_present(), |class| {
-            share(self.count(class, class), self.n_true(class))
-        })
-    }
-
-    /// See [`accuracy`].
-    pub fn accuracy(&self) -> f64 {
-        let right = (0..self.n_classes).map(|c| self.count(c, c)).sum();
-        assert!(self.n_rows() > 0, "there is no accuracy of no rows");
-        share(right, self.n_rows())
-    }
-
-    /// See [`macro_f1`].
-    pub fn macro_f1(&self) -> f64 {
-        let met = |&c: &usize| self.n_true(c) + self.n_predicted(c) > 0;
-        mean_over((0..self.n_classes).filter(met), |class| {
-            share(2 * self.count(class, class), self.n_true(class) + self.n_predicted(class))
-        })
-    }
-
-    fn classes_present(&self) -> impl Iterator<Item = usize> {
-        assert!(self.n_rows() > 0, "there is no error rate of no rows");
-        (0..self.n_classes).filter(|&c| self.n_true(c) > 0)
-    }
-}
-
-/// The paper's balanced error rate (ALGORITHMS §3): for each class present in the truth, the mean of its
-/// false negative rate and its false positive rate, one-vs-rest; then the plain mean over those classes.
-///
-/// A constant prediction scores 0.5 for any number of classes. With two classes this is
-/// `1 - balanced_accuracy`; with more it is not. Where all rows are of one class, none can be a false
-/// positive, and that rate counts as zero.
-///
-/// # Panics
-/// If the predictions do not match the true labels in length or classes, or if there are none.
-pub fn balanced_error_rate(truth: &Labels, predicted: &Labels) -> f64 {
-    ConfusionMatrix::new(truth, predicted).balanced_error_rate()
-}
-
-/// The mean recall of the classes present in the truth: scikit-learn's `balanced_accuracy_score`.
-///
-/// # Panics
-/// As [`balanced_error_rate`].
-pub fn balanced_accuracy(truth: &Labels, predicted: &Labels) -> f64 {
-    ConfusionMatrix::new(truth, predicted).balanced_accuracy()
-}
-
-/// The share of rows predicted rightly.
-///
-/// # Panics
-/// As [`balanced_error_rate`].
-pub fn accuracy(truth: &Labels, predicted: &Labels) -> f64 {
-    ConfusionMatrix::new(truth, predicted).accuracy()
-}
-
-/// The plain mean of the F1 scores of the classes met in the truth or among the predictions:
-/// scikit-learn's `f1_score(average="macro")`.
-///
-/// # Panics
-/// As [`balanced_error_rate`].
-pub fn macro_f1(truth: &Labels, predicted: &Labels) -> f64 {
-    ConfusionMatrix::new(truth, predicted).macro_f1()
-}
-
-/// `part / whole`, and zero of nothing.
-fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-fn mean_over(classes: impl Iterator<Item = usize>, value: impl Fn(usize) -> f64) -> f64 {
-    let (mut sum, mut n) = (0.0, 0);
-    for class in classes {
-        sum += value(class);
-        n += 1;
-    }
-    assert!(n > 0, "there is no score of no rows");
-    sum / f64::from(n)
 }
 
 #[cfg(test)]
@@ -159,58 +68,5 @@ mod tests {
         let rows: Vec<Vec<usize>> =
             (0..4).map(|t| (0..4).map(|p| m.count(t, p)).collect()).collect();
         assert_eq!(rows, [[3, 1, 1, 0], [1, 2, 0, 0], [0, 0, 1, 1], [0, 0, 0, 0]]);
-    }
-
-    #[test]
-    fn the_balanced_error_rate_by_hand() {
-        // Class 0: FNR 2/5, FPR 1/5. Class 1: FNR 1/3, FPR 1/7. Class 2: FNR 1/2, FPR 1/8. Class 3 is
-        // absent from the truth and does not count.
-        let (truth, predicted) = case();
-        let expected =
-            ((0.4 + 0.2) / 2.0 + (1. / 3. + 1. / 7.) / 2.0 + (0.5 + 1. / 8.) / 2.0) / 3.0;
-        assert!((balanced_error_rate(&truth, &predicted) - expected).abs() < 1e-15);
-        assert!((expected - (1.0 - balanced_accuracy(&truth, &predicted))).abs() > 0.05);
-    }
-
-    #[test]
-    fn agrees_with_scikit_learn() {
-        // scikit-learn 1.9.1: balanced_accuracy_score, accuracy_score, f1_score(average="macro").
-        let (truth, predicted) = case();
-        assert!((balanced_accuracy(&truth, &predicted) - 0.588_888_888_888_888_9).abs() < 1e-12);
-        assert!((accuracy(&truth, &predicted) - 0.6).abs() < 1e-12);
-        assert!((macro_f1(&truth, &predicted) - 0.458_333_333_333_333_3).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_constant_prediction_scores_one_half() {
-        for n_classes in 2..6 {
-            let truth = Labels::from_codes((0..60).map(|i| i % n_classes), n_classes as usize);
-            for constant in 0..n_classes {
-                let predicted = Labels::from_codes(vec![constant; 60], n_classes as usize);
-                assert!((balanced_error_rate(&truth, &predicted) - 0.5).abs() < 1e-15);
-            }
-        }
-    }
-
-    #[test]
-    fn two_classes_make_it_one_minus_the_mean_recall() {
-        let truth = Labels::from_codes([0, 0, 0, 1, 1], 2);
-        let predicted = Labels::from_codes([0, 1, 0, 1, 0], 2);
-        let ber = balanced_error_rate(&truth, &predicted);
-        assert!((ber - (1.0 - balanced_accuracy(&truth, &predicted))).abs() < 1e-15);
-    }
-
-    #[test]
-    fn rows_of_one_class_have_no_false_positives() {
-        let truth = Labels::from_codes([1, 1, 1, 1], 3);
-        let predicted = Labels::from_codes([1, 1, 0, 2], 3);
-        assert_eq!(balanced_error_rate(&truth, &predicted), 0.25);
-    }
-
-    #[test]
-    fn all_wrong_is_worse_than_constant() {
-        let truth = Labels::from_codes([0, 1], 2);
-        let predicted = Labels::from_codes([1, 0], 2);
-        assert_eq!(balanced_error_rate(&truth, &predicted), 1.0);
     }
 }

@@ -5,6 +5,7 @@
 //! scikit-learn's; the paper's balanced error rate, which it does not have, is [`balanced_error_rate`].
 
 mod confusion;
+mod counts;
 mod decision;
 mod probability;
 
@@ -12,7 +13,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-pub use confusion::{ConfusionMatrix, accuracy, balanced_accuracy, balanced_error_rate, macro_f1};
+pub use confusion::ConfusionMatrix;
+pub use counts::{ClassCounts, accuracy, balanced_accuracy, balanced_error_rate, macro_f1};
 pub use decision::Decision;
 pub use probability::{brier_score, log_loss, roc_auc};
 

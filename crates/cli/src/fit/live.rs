@@ -1,0 +1,50 @@
+//! The page that shows a search while it runs.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use pitchpipe_automl::Event;
+use pitchpipe_report::{Live, LivePage};
+
+use super::FitArgs;
+use super::progress::Reporter;
+use crate::console::say_line;
+use crate::failure::Failure;
+
+/// How long pages that are open are waited for, so that they have the report before the command ends.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Serves the page, if one is asked for, and says where it is.
+pub(super) fn start(
+    args: &FitArgs,
+    started: Instant,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<Live>, Failure> {
+    let Some(port) = args.live else { return Ok(None) };
+    let page =
+        LivePage { title: args.table.source().name(), budget_secs: args.time_budget.as_secs_f64() };
+    let live = Live::of_search(port, &page, started, Arc::clone(stop))
+        .map_err(|error| not_served(port, &error))?;
+    say_line(format_args!("live: {}", live.url()));
+    Ok(Some(live))
+}
+
+/// A port that cannot be had.
+pub(crate) fn not_served(port: u16, error: &std::io::Error) -> Failure {
+    let message = format!("port {port} of this machine cannot be listened at: {error}");
+    match port {
+        0 => Failure::new(message),
+        _ => Failure::with_help(message, "leave the number out to take any free one".to_owned()),
+    }
+}
+
+/// Tells everybody who listens to the search.
+pub(super) fn tell(event: &Event, reporter: &Reporter, live: Option<&Live>) -> ControlFlow<()> {
+    reporter.tell(event);
+    if let Some(live) = live {
+        live.tell(event);
+    }
+    ControlFlow::Continue(())
+}
