@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 ONE_ROW_TIMES = 100
-TIMES = 2
+TIMES = 1
 
 
 def pitchpipe(X, y, budget):

@@ -59,8 +59,7 @@ pub(super) fn wheel_on_every_python(wheel: &Path) -> Result<(), String> {
 
 /// The same at both ends: what CI has time for.
 pub(super) fn wheel_on_oldest_and_newest(wheel: &Path) -> Result<(), String> {
-    let mut all = pythons();
-    all.dedup_by_key(|interpreter| interpreter.minor);
+    let all = pythons();
     let (Some(oldest), Some(newest)) = (all.first(), all.last()) else {
         return Err("there is no Python from 3.10 on".into());
     };
