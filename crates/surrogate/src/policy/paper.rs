@@ -217,7 +217,14 @@ impl PaperLoop {
                 let own: Vec<f64> = allowed.iter().map(|&j| deviations[j]).collect();
                 by_time(&DesignVectors::weighted(y.view(), &own)?, &secs, limit)?
             }
-            DesignRule::Convex => relax(y.view(), &secs, limit, Criterion::D)?.round(&secs, limit),
+            DesignRule::Convex => match relax(y.view(), &secs, limit, Criterion::D) {
+                Ok(relaxed) => relaxed.round(&secs, limit),
+                // Where what fits the round does not span the space, the relaxation has no optimum.
+                Err(SurrogateError::NotConverged { .. }) => {
+                    by_time(&DesignVectors::new(y.view())?, &secs, limit)?
+                }
+                Err(other) => return Err(other),
+            },
             DesignRule::Random { seed } => {
                 random_by_time(&secs, limit, true, seed.wrapping_add(self.n_designs))?
             }
