@@ -8,7 +8,6 @@
 mod auto;
 mod in_order;
 mod kernel;
-mod pace;
 mod paper;
 mod turns;
 
