@@ -82,9 +82,7 @@ impl Kind {
 pub(crate) enum Times {
     True,
     Predicted,
-    /// Corrected by the mean pace of each kind of estimator: what ships.
-    Paced,
-    /// Corrected by what was learned of how runtimes vary together.
+    /// Corrected by what was learned of how runtimes vary together: what ships.
     Corrected,
 }
 
@@ -242,7 +240,6 @@ impl<'a> Bench<'a> {
             false => learned.reference.as_ref(),
         };
         let posterior = || prior.expect("learned for such policies").posterior();
-        let corrects = times == Times::Paced;
         let correcting = |policy: Auto| match (times, &learned.runtimes) {
             (Times::Corrected, Some((predicted, correction))) => {
                 Ok::<_, SurrogateError>(policy.correcting(correction.start(predicted.clone())?))
@@ -254,7 +251,7 @@ impl<'a> Bench<'a> {
             // All that the shipped policy knows of pipelines, less turns.
             let setup = AutoSetup { opening: first, kinds: self.shipped.kinds.clone(), ..setup };
             let alone = AutoSettings::search_alone(search);
-            correcting(Auto::new(setup, AutoSettings { most_steps, corrects, ..alone })?)
+            correcting(Auto::new(setup, AutoSettings { most_steps, ..alone })?)
         };
         let blocks = |settings: SearchSettings, first: Vec<usize>| {
             search(settings, &self.families, 1200, first)
@@ -292,8 +289,7 @@ impl<'a> Bench<'a> {
             }
             Kind::Default => {
                 let setup = default_setup(&self.shipped, posterior(), secs);
-                let settings = AutoSettings { corrects, ..AutoSettings::default() };
-                Box::new(correcting(Auto::new(setup, settings)?)?)
+                Box::new(correcting(Auto::new(setup, AutoSettings::default())?)?)
             }
         })
     }

@@ -266,10 +266,8 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
     let policies = [
         (Kind::Default, Times::True),
         (Kind::Default, Times::Predicted),
-        (Kind::Default, Times::Paced),
         (Kind::Default, Times::Corrected),
         (SEPARABLE, Times::True),
-        (Kind::Changed(Variant::Tree), Times::Paced),
         (Kind::Changed(Variant::Tree), Times::Corrected),
     ];
     let budgets = &BUDGETS[..5];
@@ -283,10 +281,8 @@ fn predicted(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErr
     // What is told, of which policy, less which, and whether it is judged: what ships is, by what it loses.
     let names = [
         (1, 0, "default, predicted", false),
-        (2, 0, "default, paced", true),
-        (3, 0, "default, learned correction", false),
-        (5, 4, "search alone, a tree first, paced", false),
-        (6, 4, "search alone, a tree first, learned correction", false),
+        (2, 0, "default, corrected", true),
+        (4, 3, "search alone, a tree first, corrected", false),
     ];
     for (p, base, name, is_judged) in names {
         for (b, budget) in budgets.iter().enumerate() {

@@ -131,7 +131,7 @@ impl<'a> Simulation<'a> {
         let prior = self.recorded.prior(out, &default_prior())?;
         let secs = row.all_secs();
         let setup = default_setup(&self.families, prior.posterior(), &secs);
-        let mut policy = Auto::new(setup, AutoSettings { corrects: false, ..Default::default() })?;
+        let mut policy = Auto::new(setup, AutoSettings::default())?;
         let budget = SHARES[3] * row.total_secs();
         let trace = replay(&mut policy, row, budget, 1)?;
         Ok(SHARES

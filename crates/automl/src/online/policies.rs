@@ -8,6 +8,7 @@ use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::policy::{
     Auto, AutoSettings, AutoSetup, InOrder, MostMembers, Next, Observation, Policy, Step,
 };
+use pitchpipe_surrogate::runtime::CorrectedRuntimes;
 
 use super::families::Families;
 use super::paper_policies::{kernel_oboe, oboe, tensor_oboe};
@@ -106,8 +107,20 @@ fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
         n_rows: setup.n_rows,
         most_rows: setup.most_rows,
     };
-    let settings = AutoSettings { corrects: setup.corrects_times, ..AutoSettings::default() };
-    Ok(Mapped::new(Auto::new(setup_of, settings)?, ids))
+    let policy = Auto::new(setup_of, AutoSettings::default())?;
+    let policy = match setup.corrects_times {
+        true => policy.correcting(corrected(setup, &ids)?),
+        false => policy,
+    };
+    Ok(Mapped::new(policy, ids))
+}
+
+/// Predicted times of the computations of the table, to be corrected by measured ones.
+fn corrected(setup: &Setup<'_>, ids: &[PipelineId]) -> Result<CorrectedRuntimes, SurrogateError> {
+    let correction = setup.surrogate.runtimes().correction();
+    let narrow = setup.space.prior(correction.prior())?;
+    let secs = ids.iter().map(|id| setup.secs[id.index()]).collect();
+    correction.with_prior(Arc::new(narrow)).start(secs)
 }
 
 /// Forests are large: no more of them at once than the memory holds.

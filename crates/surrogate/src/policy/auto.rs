@@ -1,14 +1,13 @@
 //! The default policy: families of pipelines by expected improvement per second, of all or of a kind in turn.
 //!
 //! A few fast families open, so that there is a model within the first moments; then the search of
-//! [`crate::search`]. Predicted runtimes are corrected by those measured, unless told not to.
+//! [`crate::search`]. Predicted runtimes are corrected by those measured, where it is told how they vary together.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::bayes::Posterior;
 use crate::error::SurrogateError;
-use crate::policy::pace::Pace;
 use crate::policy::turns::{SHARE_IN_TURN, Turns};
 use crate::policy::{Next, Observation, Policy, Step};
 use crate::runtime::CorrectedRuntimes;
@@ -31,8 +30,6 @@ pub struct AutoSettings {
     pub search: SearchSettings,
     /// The share of the time that goes to kinds of estimators in turn.
     pub share_in_turn: f64,
-    /// Whether predicted runtimes are corrected by measured ones.
-    pub corrects: bool,
     /// At most this many steps.
     pub most_steps: usize,
 }
@@ -42,17 +39,15 @@ impl Default for AutoSettings {
         Self {
             search: SearchSettings { overhead_secs: OVERHEAD_SECS, ..SearchSettings::default() },
             share_in_turn: SHARE_IN_TURN,
-            corrects: true,
             most_steps: usize::MAX,
         }
     }
 }
 
 impl AutoSettings {
-    /// The search alone, without turns and without correcting runtimes: what the parts of the default are
-    /// measured beside.
+    /// The search alone, without turns: what the parts of the default are measured beside.
     pub fn search_alone(search: SearchSettings) -> Self {
-        Self { search, share_in_turn: 0.0, corrects: false, most_steps: usize::MAX }
+        Self { search, share_in_turn: 0.0, most_steps: usize::MAX }
     }
 }
 
@@ -106,11 +101,8 @@ pub struct Auto {
     search: Search,
     opening: VecDeque<usize>,
     turns: Turns,
-    pace: Pace,
-    learned: Option<CorrectedRuntimes>,
-    kinds: Vec<usize>,
-    /// Predicted seconds of each pipeline on the present rows, uncorrected.
-    predicted: Vec<f64>,
+    /// How long pipelines take, corrected by what was measured; where there is none, predictions stay.
+    runtimes: Option<CorrectedRuntimes>,
     preparations: Preparations,
     most_members: MostMembers,
     n_rows: usize,
@@ -138,16 +130,13 @@ impl Auto {
             search: search.on_rows(setup.n_rows, setup.most_rows),
             opening: setup.opening.into(),
             turns: Turns::new(kind_of_action, settings.share_in_turn),
-            pace: Pace::default(),
-            learned: None,
-            predicted: secs.iter().map(|t| t.unwrap_or(f64::NAN)).collect(),
+            runtimes: None,
             preparations: Preparations::new(preparations),
             most_members: setup.most_members,
             n_rows: setup.n_rows,
             n_steps: 0,
             settings,
             actions,
-            kinds,
         })
     }
 
@@ -159,7 +148,7 @@ impl Auto {
     /// The same with runtimes corrected by what was learned of how they vary together: one runtime a step, that of
     /// its slowest member.
     pub fn correcting(self, runtimes: CorrectedRuntimes) -> Self {
-        Self { learned: Some(runtimes), ..self }
+        Self { runtimes: Some(runtimes), ..self }
     }
 
     /// The members of an action that are worth running: the best-predicted ones, as many as the memory holds.
@@ -206,38 +195,28 @@ impl Auto {
         None
     }
 
-    fn correct(&mut self) {
-        let Self { search, pace, predicted, kinds, .. } = self;
-        search.predict_secs(|j| predicted[j] * pace.factor(kinds[j]));
-    }
-
-    /// Takes in how long pipelines took.
-    fn note_pace(&mut self, observations: &[Observation]) {
-        for seen in observations.iter().filter(|o| o.n_rows == self.n_rows) {
-            let Some(secs) = seen.secs else { continue };
-            let ratio = secs / self.predicted[seen.pipeline];
+    /// Takes in how long the slowest of some pipelines took, and corrects all.
+    fn correct(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        let Some(runtimes) = &mut self.runtimes else { return Ok(()) };
+        let on_present_rows = observations.iter().filter(|o| o.n_rows == self.n_rows);
+        let took = on_present_rows.filter_map(|seen| {
+            let secs = seen.secs?;
             // Out of time: it would have taken longer still.
-            let ratio = if seen.error.is_none() { ratio.max(1.0) * 2.0 } else { ratio };
-            self.pace.note(self.kinds[seen.pipeline], ratio);
+            let at_least = secs.max(runtimes.predicted_secs(seen.pipeline));
+            Some((seen.pipeline, if seen.error.is_none() { 2.0 * at_least } else { secs }))
+        });
+        if let Some((pipeline, secs)) = took.reduce(|a, b| if b.1 > a.1 { b } else { a }) {
+            runtimes.observe(&[pipeline], &[secs])?;
+            self.search.predict_secs(|j| runtimes.secs(j));
         }
-        self.correct();
+        Ok(())
     }
 
     /// Takes in what became of pipelines, asked for or not.
     fn take_in(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
         self.search.take_in(observations)?;
         self.search.give_up(self.preparations.dead_after(observations));
-        let secs = observations.iter().filter_map(|o| Some((o.pipeline, o.secs?)));
-        let slowest = secs.reduce(|a, b| if b.1 > a.1 { b } else { a });
-        match (&mut self.learned, slowest) {
-            (Some(learned), Some((pipeline, took))) => {
-                learned.observe(&[pipeline], &[took])?;
-                self.search.predict_secs(|j| learned.secs(j));
-            }
-            (None, _) if self.settings.corrects => self.note_pace(observations),
-            _ => {}
-        }
-        Ok(())
+        self.correct(observations)
     }
 }
 
@@ -274,9 +253,14 @@ impl Policy for Auto {
 
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {
         self.n_rows = n_rows;
-        self.predicted.copy_from_slice(secs);
         self.search.resize(n_rows);
-        self.correct();
+        match &mut self.runtimes {
+            Some(runtimes) => {
+                runtimes.predict(secs);
+                self.search.predict_secs(|j| runtimes.secs(j));
+            }
+            None => self.search.predict_secs(|j| secs[j]),
+        }
     }
 }
 

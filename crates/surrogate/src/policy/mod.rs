@@ -9,7 +9,6 @@ mod auto;
 mod in_order;
 mod kernel;
 mod overhead;
-mod pace;
 mod paper;
 mod turns;
 mod vectors;

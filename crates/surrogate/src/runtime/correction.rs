@@ -76,6 +76,11 @@ impl RuntimeCorrection {
         Self { bounds_secs: (low_secs, high_secs.max(low_secs)), ..self }
     }
 
+    /// The same for other pipelines, given their distribution of log residuals.
+    pub fn with_prior(&self, prior: Arc<Prior>) -> Self {
+        Self { prior, bounds_secs: self.bounds_secs }
+    }
+
     /// The distribution of log residuals.
     pub fn prior(&self) -> &Arc<Prior> {
         &self.prior
@@ -119,6 +124,16 @@ impl CorrectedRuntimes {
         let residuals: Vec<f64> =
             pipelines.iter().zip(secs).map(|(&j, t)| (t / self.predicted_secs[j]).ln()).collect();
         self.posterior.observe(pipelines, &residuals)
+    }
+
+    /// Goes over to other predictions, of other rows say; what was learned of the machine and the dataset stays.
+    pub fn predict(&mut self, predicted_secs: &[f64]) {
+        self.predicted_secs.copy_from_slice(predicted_secs);
+    }
+
+    /// The prediction for one pipeline before anything was measured.
+    pub fn predicted_secs(&self, pipeline: usize) -> f64 {
+        self.predicted_secs[pipeline]
     }
 
     /// The corrected prediction for one pipeline.
