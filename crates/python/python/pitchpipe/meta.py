@@ -3,7 +3,7 @@
     >>> from pitchpipe import meta
     >>> surrogate = meta.load()
     >>> surrogate.n_pipelines
-    23424
+    23475
 
 :func:`collect`, :func:`train`, :func:`extend` and :func:`info` are the commands ``pitchpipe meta …`` with their flags as
 keyword arguments.
@@ -75,7 +75,7 @@ def expected(
     >>> X = [[i % 7, i % 3] for i in range(60)]
     >>> table = expected(X, [i % 2 for i in range(60)])
     >>> len(table)
-    23424
+    23475
     """
     frame, target = frame_of(X), Target(y)
     settings = PitchpipeClassifier()._settings(frame, target)

@@ -183,7 +183,7 @@ pub(super) fn contradictions(columns: &[Column], labels: &Labels) -> Option<Note
             }
         }
     }
-    // Sorted, equal rows lie together, those of the lowest class first: a third of the memory of a map.
+    // Sorted, equal rows lie together, those of the lowest class first.
     let mut rows: Vec<(u64, u32)> =
         hashes.into_iter().zip(labels.codes().iter().copied()).collect();
     rows.sort_unstable();
