@@ -77,6 +77,17 @@ def hist_gradient_boosting(x, y, test, seed, _):
     return lambda: (model.predict(test), model.predict_proba(test)), None
 
 
+def lightgbm(n_rounds):
+    def fit(x, y, test, seed, _):
+        from lightgbm import LGBMClassifier
+
+        # Missing cells and levels are its own business.
+        model = LGBMClassifier(n_estimators=n_rounds, num_leaves=31, n_jobs=1, random_state=seed, verbose=-1).fit(x, y)
+        return lambda: (model.predict(test), model.predict_proba(test)), None
+
+    return fit
+
+
 def flaml(x, y, test, seed, budget):
     from flaml import AutoML
 
@@ -138,6 +149,8 @@ def autogluon_best(*args):
 SYSTEMS = {
     "random-forest": random_forest,
     "hist-gradient-boosting": hist_gradient_boosting,
+    "lightgbm-100": lightgbm(100),
+    "lightgbm-400": lightgbm(400),
     "flaml": flaml,
     "tpot": tpot,
     "autogluon": autogluon,

@@ -4,6 +4,7 @@ mod add_estimator;
 mod agreement;
 mod bench;
 mod corpus;
+mod experiment;
 mod fuzz;
 mod golden;
 mod parity;
@@ -46,13 +47,15 @@ enum Chore {
     AddEstimator,
     /// Feed damaged tables to the readers.
     Fuzz(fuzz::Options),
+    /// Run the paper's experiments on the published tensor: tables and figures into docs/results.
+    Experiment(experiment::Options),
     /// Print the reference tables next to our own figures; fail when one is not reached.
     Reference(reference::Options),
     /// Run random commands on damaged files under signals, limits, closed pipes and full disks; fail on any finding.
     #[cfg(unix)]
     Torture(torture::Options),
     /// Build the Python package: a wheel and a source distribution, in target/wheels.
-    Wheel,
+    Wheel(wheel::Options),
     /// Make the store in data/meta and the surrogate inside the program anew.
     Surrogate(surrogate::Options),
 }
@@ -67,10 +70,11 @@ fn main() -> ExitCode {
         Chore::Parity(options) => parity::run(&options),
         Chore::AddEstimator => add_estimator::add(),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
+        Chore::Experiment(options) => experiment::run(&options),
         Chore::Reference(options) => reference::run(&options),
         #[cfg(unix)]
         Chore::Torture(options) => torture::torture(&options),
-        Chore::Wheel => wheel::make(),
+        Chore::Wheel(options) => wheel::make(&options),
         Chore::Surrogate(options) => surrogate::run(&options),
     };
     match result {

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 use pitchpipe_automl::offline::published::Published;
 use pitchpipe_automl::offline::train::{Stack, Training};
 use pitchpipe_automl::offline::{Store, compact, import};
+use pitchpipe_automl::surrogate::Surrogate;
 
 use crate::{published, python};
 
@@ -18,9 +20,21 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
 
+    /// A store with the runs of blocks beyond the paper's, to put into data/meta/added first, in its compact form
+    #[arg(long, value_name = "DIR")]
+    added: Option<PathBuf>,
+
+    /// Train nothing: add the blocks to this surrogate, which has the paper's alone
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
     /// What a published dataset counts in the priors, where one of our own counts 1
     #[arg(long, default_value_t = Training::default().published_weight)]
     published_weight: f64,
+
+    /// Train only what the paper's systems need, and leave all else of the surrogate as it is
+    #[arg(long, conflicts_with_all = ["store", "from"])]
+    paper_alone: bool,
 }
 
 /// Datasets that evaluation needs unseen: no surrogate of ours is trained on them.
@@ -41,6 +55,11 @@ pub(crate) fn meta() -> PathBuf {
     python::root().join("data/meta")
 }
 
+/// The folder of the compact store of blocks beyond the paper's.
+fn added() -> PathBuf {
+    meta().join("added")
+}
+
 /// The published tensor as a store, imported when it is not there yet.
 pub(crate) fn published_store() -> Result<Store, String> {
     let folder = python::root().join("target/published/store");
@@ -54,14 +73,22 @@ pub(crate) fn published_store() -> Result<Store, String> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    if let Some(store) = &options.store {
-        renew_compact_store(store)?;
+    for (store, folder) in [(&options.store, meta()), (&options.added, added())] {
+        if let Some(store) = store {
+            renew_compact_store(store, &folder)?;
+        }
     }
-    let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
-    let stack = Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())?;
-    let training = Training { published_weight: options.published_weight, ..Training::default() };
-    let surrogate = training.run(&stack).map_err(|e| e.to_string())?;
     let path = python::root().join("crates/automl/data/default.surrogate");
+    let surrogate = match &options.from {
+        _ if options.paper_alone => with_paper_parts(options, &path)?,
+        Some(file) => extended(read(file)?)?,
+        None => {
+            let surrogate = training(options).run(&stack()?).map_err(|e| e.to_string())?;
+            surrogate.write(&path).map_err(|e| e.to_string())?;
+            // As a file holds it: the blocks are added to the same numbers, trained now or before.
+            extended(read(&path)?)?
+        }
+    };
     surrogate.write(&path).map_err(|e| e.to_string())?;
     let facts = surrogate.facts();
     let (own, published) = facts.counts();
@@ -87,11 +114,52 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn renew_compact_store(store: &Path) -> Result<(), String> {
+fn read(file: &Path) -> Result<Surrogate, String> {
+    Surrogate::read(file).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn stack() -> Result<Stack, String> {
+    let stores = [Store::open(&meta()).map_err(|e| e.to_string())?, published_store()?];
+    Stack::read(&stores, &left_out()?).map_err(|e| e.to_string())
+}
+
+fn training(options: &Options) -> Training {
+    Training { published_weight: options.published_weight, ..Training::default() }
+}
+
+/// The surrogate in this file, with what the paper's systems need trained anew.
+fn with_paper_parts(options: &Options, path: &Path) -> Result<Surrogate, String> {
+    let known = read(path)?;
+    let parts = training(options).paper_alone(&stack()?, &known).map_err(|e| e.to_string())?;
+    Ok(known.with_paper_parts(parts))
+}
+
+/// Adds the columns of blocks beyond the paper's.
+fn extended(mut surrogate: Surrogate) -> Result<Surrogate, String> {
+    let store = Store::open(&added()).map_err(|e| e.to_string())?;
+    let stack = Stack::read(&[store], &left_out()?).map_err(|e| e.to_string())?;
+    let begun = Instant::now();
+    let extension = surrogate.extend(&stack).map_err(|e| e.to_string())?;
+    for block in &extension.blocks {
+        println!(
+            "{}: {} columns, {} runs on {} datasets, of {} more the times alone; {:.1} s",
+            block.name,
+            block.n_pipelines,
+            block.n_entries,
+            block.n_datasets,
+            extension.not_placed.len(),
+            begun.elapsed().as_secs_f64()
+        );
+    }
+    Ok(surrogate)
+}
+
+fn renew_compact_store(store: &Path, folder: &Path) -> Result<(), String> {
     let store = Store::open(store).map_err(|e| e.to_string())?;
-    let done = compact(&store, &meta()).map_err(|e| e.to_string())?;
+    let done = compact(&store, folder).map_err(|e| e.to_string())?;
     println!(
-        "data/meta: {} datasets, {} entries, {} distinct computations, {:.2} MB",
+        "{}: {} datasets, {} entries, {} distinct computations, {:.2} MB",
+        folder.display(),
         done.n_datasets,
         done.n_entries,
         done.n_computations,

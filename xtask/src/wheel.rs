@@ -1,8 +1,12 @@
 //! `cargo xtask wheel`: the Python package as a wheel and as a source distribution.
 
+mod check;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use clap::Args;
 
 use crate::python;
 use crate::tests::run;
@@ -10,12 +14,33 @@ use crate::tests::run;
 /// A wheel may take no more bytes.
 const MOST_BYTES: u64 = 20_000_000;
 
+/// How the package is built.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// For this machine's own C library instead of an old one: nothing is compiled twice.
+    #[arg(long)]
+    native: bool,
+    /// Then install all of it in fresh environments: the wheel on every Python at hand, the source distribution and a clone
+    /// on the newest.
+    #[arg(long)]
+    check: bool,
+}
+
 /// Builds both, and says how large they are.
-pub(crate) fn make() -> Result<(), String> {
-    build(&["--sdist"])?;
+pub(crate) fn make(options: &Options) -> Result<(), String> {
+    let wheel = if options.native { build(&[])? } else { build_for_old_systems()? };
+    run(maturin()?.args(["sdist", "--out"]).arg(folder()))?;
     for entry in list(&folder())? {
         let n_bytes = fs::metadata(&entry).map_err(|e| format!("{}: {e}", entry.display()))?.len();
         println!("{}: {:.1} MB", entry.display(), n_bytes as f64 / 1e6);
+    }
+    if options.check {
+        check::wheel_on_every_python(&wheel)?;
+        let newest = check::pythons().pop().ok_or("there is no Python from 3.10 on")?;
+        check::clone(&newest)?;
+        let is_sdist = |path: &PathBuf| path.extension().is_some_and(|e| e == "gz");
+        let sdist = list(&folder())?.into_iter().find(is_sdist).ok_or("maturin made no sdist")?;
+        check::source_distribution(&newest, &sdist)?;
     }
     Ok(())
 }
@@ -25,17 +50,21 @@ fn folder() -> PathBuf {
     python::root().join("target/wheels")
 }
 
+/// With zig as the linker, against glibc 2.17 (2012), the oldest that Rust's own library takes; a target of its own, so that
+/// everything is compiled for it.
+fn build_for_old_systems() -> Result<PathBuf, String> {
+    build(&["--zig", "--compatibility", "manylinux_2_17"])
+}
+
 /// Builds the wheel and gives its path.
 pub(crate) fn build(more: &[&str]) -> Result<PathBuf, String> {
     let folder = folder();
     let _ = fs::remove_dir_all(&folder);
-    let maturin = python::environment("wheel")?.with_file_name("maturin");
     // With the workspace's own target folder, dependencies are not compiled a second time.
-    run(Command::new(maturin)
-        .args(["build", "--release", "--target-dir", "target", "--out"])
+    run(maturin()?
+        .args(["build", "--release", "--locked", "--target-dir", "target", "--out"])
         .arg(&folder)
-        .args(more)
-        .current_dir(python::root()))?;
+        .args(more))?;
     let is_wheel = |path: &PathBuf| path.extension().is_some_and(|e| e == "whl");
     let wheel = list(&folder)?.into_iter().find(is_wheel).ok_or("maturin made no wheel")?;
     let n_bytes = fs::metadata(&wheel).map_err(|e| format!("{}: {e}", wheel.display()))?.len();
@@ -45,6 +74,19 @@ pub(crate) fn build(more: &[&str]) -> Result<PathBuf, String> {
     }
 }
 
+/// The builder, which finds zig as a module of its environment's Python.
+fn maturin() -> Result<Command, String> {
+    let program = python::environment("wheel")?.with_file_name("maturin");
+    let bin = program.parent().expect("a program lies in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(bin).chain(std::env::split_paths(&path));
+    let mut maturin = Command::new(program);
+    maturin
+        .env("PATH", std::env::join_paths(paths).map_err(|e| e.to_string())?)
+        .current_dir(python::root());
+    Ok(maturin)
+}
+
 fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
@@ -52,22 +94,23 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// Runs the package's own tests on the wheel, in an environment that has nothing else of ours.
+/// Puts a package into an environment, whatever lies there of it.
+pub(crate) fn install(python: &Path, package: &Path) -> Result<(), String> {
+    run(Command::new(python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(["--force-reinstall", "--no-deps"])
+        .arg(package))
+}
+
+/// Runs the package's own tests on the wheel, in environments that have nothing else of ours.
 pub(crate) fn test() -> Result<(), String> {
     let wheel = build(&[])?;
-    for (environment, what) in [
-        ("python-newest", &["crates/python/tests"][..]),
-        ("python-oldest", &["crates/python/tests/test_conventions.py"][..]),
-    ] {
+    for environment in ["python-newest", "python-oldest"] {
         let python = python::environment(environment)?;
-        run(Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--force-reinstall", "--no-deps"])
-            .arg(&wheel))?;
+        install(&python, &wheel)?;
         run(Command::new(python)
-            .args(["-m", "pytest", "-q"])
-            .args(what)
+            .args(["-m", "pytest", "-q", "crates/python/tests"])
             .current_dir(python::root()))?;
     }
-    Ok(())
+    check::wheel_on_oldest_and_newest(&wheel)
 }

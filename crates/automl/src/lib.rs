@@ -27,6 +27,7 @@ mod compare;
 mod explain;
 mod history;
 mod importance;
+mod meta_features;
 mod model;
 mod scores;
 
@@ -38,13 +39,15 @@ pub use history::{
     History, Landscape, LeftOutColumn, LevelBegun, Origin, Trial, TrialOutcome,
 };
 pub use importance::{Importance, importances};
+pub use meta_features::meta_features;
 pub use model::{
     BaseLearner, ClassScores, Evaluation, FORMAT, LabelledRows, Model, ModelFileError,
     PredictError, Predictions, TablePredictions,
 };
 pub use online::{
-    AutoMl, AutoMlError, Candidate, Event, Families, Happened, Measured, Method, Report,
-    StopReason, TimeSpent, UnknownMethod, WeightedPipeline,
+    AutoMl, AutoMlError, Candidate, DesignKind, Event, Families, Happened, KernelPrediction,
+    Measured, Method, PaperOptions, Report, RuntimeKind, StopReason, TimeSpent, UnknownMethod,
+    UnknownOption, WeightedPipeline,
 };
 pub use pitchpipe_learn::{Activity, Pipeline, Running, Watch};
 pub use scores::{Baseline, OutOfFold, Scores};

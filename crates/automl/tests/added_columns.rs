@@ -9,7 +9,7 @@ use pitchpipe_automl::offline::{About, Seen};
 use pitchpipe_automl::surrogate::{DatasetSize, Surrogate};
 use pitchpipe_automl::{AutoMl, Happened};
 use pitchpipe_learn::search_space::Block;
-use pitchpipe_learn::{Pipeline, SearchSpace};
+use pitchpipe_learn::{Pipeline, PipelineId, SearchSpace};
 use pitchpipe_table::{Column, Dataset, Labels};
 
 /// Datasets that the new pipelines were run on.
@@ -71,7 +71,9 @@ fn a_block_that_was_added_is_searched() {
     let extension = surrogate.extend(&runs()).expect("an extension");
     assert_eq!(extension.blocks[0].n_entries, 3 * N_MEASURED);
     let space = Arc::clone(surrogate.space());
-    let new: Vec<Pipeline> = space.ids().skip(23_424).map(|id| space.pipeline(id)).collect();
+    let numbers = space.range_of("rates").expect("the block");
+    let is_new = |id: &_| numbers.contains(&PipelineId::index(*id));
+    let new: Vec<Pipeline> = space.ids().filter(is_new).map(|id| space.pipeline(id)).collect();
     assert_eq!(new.len(), 3);
     let mut tried = 0;
     let model = AutoMl::new()

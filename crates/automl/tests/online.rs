@@ -1,8 +1,8 @@
 //! A search from a dataset to a model file and back.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pitchpipe_automl::{
@@ -158,6 +158,21 @@ fn what_is_reported_is_what_evaluating_the_same_predictions_says() {
 }
 
 #[test]
+fn drafts_are_whole_models_that_say_what_they_are() {
+    let dataset = dataset(150);
+    let drafts = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&drafts);
+    let keep = move |model: &Model| kept.lock().unwrap().push(model.to_bytes().expect("bytes"));
+    let model = search(40).keep_drafts(keep).fit(&dataset).expect("a model");
+    let drafts = drafts.lock().unwrap();
+    let first = Model::from_bytes(drafts.first().expect("a draft")).expect("a model");
+    assert_eq!(first.report().stop_reason, StopReason::OutOfMemory);
+    assert!(first.report().n_evaluated < model.report().n_evaluated);
+    assert!(share_right(&first, &dataset) > 0.5 && first.report().n_rows_scored == 150);
+    assert_eq!(model.report().stop_reason, StopReason::MaxEvaluations);
+}
+
+#[test]
 fn rows_to_choose_by_may_be_given() {
     let (train, validation) = (dataset(150), dataset(90));
     let model = search(12).validation(validation).fit(&train).expect("a model");
@@ -224,7 +239,7 @@ fn every_pipeline_that_was_started_is_told_of_once_more() {
         vec![Column::Numeric((0..5).map(f64::from).collect())],
         Labels::from_codes([0, 1, 0, 1, 0], 2),
     );
-    let model = search(80).fit_with(&few, |event| {
+    let model = search(300).fit_with(&few, |event| {
         events.push(event);
         ControlFlow::Continue(())
     });
@@ -252,7 +267,7 @@ fn every_pipeline_that_was_started_is_told_of_once_more() {
     started.sort();
     ended.sort();
     assert_eq!(started, ended);
-    assert_eq!(started.len(), 80);
+    assert_eq!(started.len(), 300);
     assert!(n_failed > 0, "nothing failed");
     let report = model.report();
     assert_eq!((report.n_evaluated, report.n_failed), (n_finished, n_failed));

@@ -82,6 +82,11 @@ pub(crate) struct DescribeArgs {
     #[command(flatten)]
     pub(crate) table: TableArgs,
 
+    /// Also compute the paper's meta-features: counts, moments, and how well simple models do on ten folds, which takes
+    /// seconds on large tables
+    #[arg(long, requires = "target")]
+    pub(crate) meta_features: bool,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

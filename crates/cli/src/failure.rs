@@ -128,6 +128,9 @@ impl Failure {
             AutoMlError::NotInSurrogate { .. } => {
                 "choose another --method, or a --surrogate that was trained for it".to_owned()
             }
+            AutoMlError::OptionNotInSurrogate { .. } => {
+                "leave the option out, or name a --surrogate that this pitchpipe trained".to_owned()
+            }
             AutoMlError::TooLittleMemory { needed, .. } => {
                 format!("give it more, such as --memory {}", written_size(needed.saturating_mul(2)))
             }

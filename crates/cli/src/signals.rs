@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use pitchpipe_table::abandon_writes;
+use pitchpipe_table::{abandon_writes, take_over};
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
 
 use crate::console::say_bytes;
 use crate::failure::Failure;
+use crate::{ENDED_EARLY, FAILED};
 
 /// What a shell says of a program that Ctrl-C killed.
 const QUIT: i32 = 130;
@@ -43,9 +44,7 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
     let listen = move || {
         for signal in signals.forever() {
             if signal == SIGABRT {
-                abandon_writes();
-                say_bytes(out_of_memory.as_bytes());
-                low_level::exit(1);
+                give_up(&out_of_memory);
             }
             if is_patient && !flag.swap(true, Ordering::SeqCst) {
                 continue;
@@ -62,14 +61,26 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
+/// Ends the process for want of memory, of which this takes none. A model that waits for this becomes the result.
+fn give_up(out_of_memory: &str) -> ! {
+    let is_kept = take_over();
+    abandon_writes();
+    say_bytes(out_of_memory.as_bytes());
+    if is_kept {
+        say_bytes(KEPT.as_bytes());
+    }
+    low_level::exit(i32::from(if is_kept { ENDED_EARLY } else { FAILED }))
+}
+
+/// What is said where a model waited.
+const KEPT: &str = "saved: the best model so far, where --out says\n";
+
 /// The linear algebra panics where the standard library would abort, when memory cannot be had.
 fn give_up_on_refused_memory(out_of_memory: Arc<str>) {
     let say_panic = panic::take_hook();
     panic::set_hook(Box::new(move |told| {
         if told.payload_as_str().is_some_and(|message| message.contains("AllocError")) {
-            abandon_writes();
-            say_bytes(out_of_memory.as_bytes());
-            low_level::exit(1);
+            give_up(&out_of_memory);
         }
         say_panic(told);
     }));

@@ -101,6 +101,16 @@ impl<'a> SettingTexts<'a> {
         value.parse().map_err(|_| ParseError::Value { component, setting, value: value.to_owned() })
     }
 
+    /// The value of a setting that need not be named.
+    pub fn take_or<T: FromStr>(
+        &mut self,
+        setting: &'static str,
+        usual: T,
+    ) -> Result<T, ParseError> {
+        let is_named = self.left.iter().any(|(name, _)| *name == setting);
+        if is_named { self.take(setting) } else { Ok(usual) }
+    }
+
     fn end(&self) -> Result<(), ParseError> {
         match self.left.first() {
             None => Ok(()),
@@ -135,8 +145,31 @@ pub(crate) fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// Says which fields of a component are its settings.
+/// Says which fields of a component are its settings. Those after `unusual` are shown where they are not the default's, and need
+/// not be named: a component can gain them without another name for what it was.
 macro_rules! settings {
+    ($component:ident { $($field:ident),* $(,)? } unusual { $($more:ident),* $(,)? }) => {
+        impl $crate::settings::Settings for $component {
+            fn texts(&self) -> Vec<(&'static str, String)> {
+                let usual = Self::default();
+                let mut texts = vec![$((stringify!($field), self.$field.to_string())),*];
+                $(if self.$more != usual.$more {
+                    texts.push((stringify!($more), self.$more.to_string()));
+                })*
+                texts
+            }
+
+            fn from_texts(
+                texts: &mut $crate::settings::SettingTexts<'_>,
+            ) -> Result<Self, $crate::ParseError> {
+                let usual = Self::default();
+                Ok(Self {
+                    $($field: texts.take(stringify!($field))?,)*
+                    $($more: texts.take_or(stringify!($more), usual.$more)?,)*
+                })
+            }
+        }
+    };
     ($component:ident { $($field:ident),* $(,)? }) => {
         impl $crate::settings::Settings for $component {
             fn texts(&self) -> Vec<(&'static str, String)> {

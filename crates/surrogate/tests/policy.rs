@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ndarray::Array2;
 use pitchpipe_surrogate::bayes::{Prior, Scale};
 use pitchpipe_surrogate::policy::{
-    Auto, AutoSettings, AutoSetup, InOrder, KernelSetup, Next, Observation, PaperLoop, Policy,
-    Rounds, Step, kernel_oboe,
+    Auto, AutoSettings, AutoSetup, DesignRule, InOrder, KernelSetup, Next, Observation, Overhead,
+    PaperLoop, PaperSettings, Policy, RankRule, Rounds, Step, Vectors, kernel_oboe,
 };
 use pitchpipe_surrogate::search::{Action, Actions, SearchSettings};
+use pitchpipe_surrogate::{Ranks, TuckerEmbedding};
 use proptest::prelude::*;
 
 const N: usize = 24;
@@ -39,6 +40,8 @@ fn auto(secs: &[Option<f64>], settings: AutoSettings) -> Box<dyn Policy> {
 /// Every policy there is, over pipelines that take these times.
 fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
     let y = Array2::from_shape_fn((6, N), |(i, j)| wave(i, j));
+    let (embedding, _) = TuckerEmbedding::fit(y.view(), 6, Ranks::both(5)).unwrap();
+    let embedding = Arc::new(embedding);
     let paper = |rounds, baseline| {
         PaperLoop::new(y.view(), 2, secs, BUDGET_SECS, rounds, baseline).unwrap()
     };
@@ -47,8 +50,23 @@ fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
         Ok((0..N).map(|j| (j as f64 * sum + ridge).sin()).collect())
     };
     let (codes, budget_secs) = (y.view(), BUDGET_SECS);
-    let kernel =
-        KernelSetup { codes, regress: Box::new(regress), secs, budget_secs, baseline: Some(3) };
+    let kernel = KernelSetup {
+        codes,
+        regress: Box::new(regress),
+        secs,
+        budget_secs,
+        baseline: Some(3),
+        settings: PaperSettings::default(),
+    };
+    let with = |design, overhead, rank_rule| {
+        let settings = PaperSettings { design, overhead, rank_rule };
+        let (all, ranks) = ((0..N).collect(), Ranks { datasets: 2, estimators: 1 });
+        let vectors = Vectors::tucker(Arc::clone(&embedding), all, ranks).unwrap();
+        let rounds = Rounds::Doubling;
+        PaperLoop::with(vectors, secs, BUDGET_SECS, rounds, Some(1), settings).unwrap()
+    };
+    let (measured, floor) = (Overhead::Measured, Overhead::Floor { secs: 0.1 });
+    let weights = (0..N).map(|j| 0.1 + j as f64 / 20.0).collect();
     vec![
         ("auto", auto(secs, AutoSettings::default())),
         ("search", auto(secs, AutoSettings::search_alone(SearchSettings::default()))),
@@ -56,6 +74,15 @@ fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
         ("paper, doubling, no baseline", Box::new(paper(Rounds::Doubling, None))),
         ("paper, once", Box::new(paper(Rounds::Once { design_share: 0.5 }, None))),
         ("kernel", Box::new(kernel_oboe(kernel).unwrap())),
+        ("tucker, weighted", Box::new(with(DesignRule::Weighted(weights), floor, RankRule::Both))),
+        (
+            "tucker, convex",
+            Box::new(with(DesignRule::Convex, Overhead::None, RankRule::Estimators)),
+        ),
+        (
+            "tucker, random",
+            Box::new(with(DesignRule::Random { seed: 3 }, measured, RankRule::Both)),
+        ),
         ("random", Box::new(InOrder::random(secs.to_vec(), 7))),
     ]
 }

@@ -47,6 +47,6 @@ pub use split::{
     Dependence, Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample,
 };
 pub use write::{
-    OutputCells, OutputColumn, OutputFormat, WriteError, abandon_writes, check_writable,
-    write_atomically,
+    OutputCells, OutputColumn, OutputFormat, WriteError, abandon_writes, check_writable, stand_by,
+    stand_down, take_over, write_atomically,
 };

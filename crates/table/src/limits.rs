@@ -15,7 +15,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { n_columns: 100_000, row_bytes: 1 << 28, n_classes: 1000, n_levels: 256 }
+        Self { n_columns: 100_000, row_bytes: 1 << 28, n_classes: 1000, n_levels: 8192 }
     }
 }
 

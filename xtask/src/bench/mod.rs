@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: speed next to the peer, in one run on one machine.
 
 mod automl;
+mod boosting;
 mod columns;
 mod design;
 mod honesty;
@@ -9,6 +10,7 @@ mod meta;
 mod peer;
 mod projection;
 mod promises;
+mod python;
 mod report;
 mod samples;
 mod slice;
@@ -36,6 +38,8 @@ enum What {
     Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
     Table,
+    /// Boosting on histograms next to LightGBM, XGBoost, CatBoost and scikit-learn, with equal settings.
+    Boosting(boosting::Options),
     /// Cross-validation of each estimator type, pipeline by pipeline, next to scikit-learn.
     Learn(learn::Options),
     /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
@@ -57,6 +61,9 @@ enum What {
     Columns(columns::Options),
     /// What published rows are worth beside our own, by searches on datasets left out.
     Meta(meta::Options),
+    /// The Python package: memory of a table handed over, overhead of `fit`, Ctrl-C, predictions next to AutoGluon, FLAML and
+    /// a forest.
+    Python(python::Options),
     /// What scikit-learn would have taken for the entries of a store.
     Projection(projection::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
@@ -70,6 +77,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Large => promises::check(promises::Promise::Large, &promises::Options::default()),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
+        What::Boosting(options) => boosting::run(options),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
@@ -81,6 +89,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Columns(options) => columns::run(options),
         What::Meta(options) => meta::run(options),
         What::Projection(options) => projection::run(options),
+        What::Python(options) => python::run(options),
         What::Surrogate(options) => surrogate::run(options),
     }
 }

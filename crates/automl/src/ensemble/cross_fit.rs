@@ -4,6 +4,9 @@
 //! So the whole choice is made again for each part of the rows, on the others: which candidates enter the library among
 //! all that were tried, which of them are taken, and with what weights (docs/decisions/0060-online.md has the figures).
 //! What cannot be undone is that the search itself looked at all rows; measured on noise, that is small.
+//!
+//! A choice looks at how pipelines were first validated, which is known of all. What was chosen then predicts as the mean of
+//! all validations that it had: the model is the mean of many fold models, and one alone is worse than that.
 
 use std::cmp::Ordering;
 
@@ -171,7 +174,7 @@ impl Choice<'_> {
             return voted;
         }
         for (trial, weight) in chosen {
-            let own = trial.probabilities(rows, n_classes);
+            let own = trial.mean_probabilities(rows, n_classes);
             sums.iter_mut().zip(own).for_each(|(s, p)| *s += weight * f64::from(p));
         }
         for row in sums.chunks_exact_mut(n_classes) {

@@ -55,6 +55,8 @@ pub(crate) struct Trial {
     print: u64,
     /// Sixteen bits each: none that is not zero becomes so.
     probabilities: Vec<u16>,
+    /// Their mean over all validations, where there were others.
+    mean: Option<Vec<u16>>,
     /// The native decisions.
     pub(crate) labels: Vec<u16>,
 }
@@ -117,6 +119,22 @@ impl Tried {
         }
     }
 
+    /// A pipeline was validated `n` times more, and predicted this in all.
+    pub(crate) fn confirm(&mut self, print: u64, kind: EstimatorKind, sums: &[f32], n: usize) {
+        let of_kind = self.by_kind.get_mut(&kind);
+        let Some(trial) = of_kind.and_then(|all| all.iter_mut().find(|t| t.print == print)) else {
+            return;
+        };
+        let n_classes = self.truth.n_classes();
+        let row_of = |at: usize| self.rows.as_ref().map_or(at, |rows| rows[at]);
+        let own = trial.probabilities.chunks(n_classes).enumerate();
+        let mean = own.flat_map(|(at, first)| {
+            let sums = &sums[row_of(at) * n_classes..][..n_classes];
+            first.iter().zip(sums).map(|(&p, &sum)| pack((unpack(p) + sum) / (n + 1) as f32))
+        });
+        trial.mean = Some(mean.collect());
+    }
+
     /// Remembers the pipeline that others are compared with as that, and no more.
     pub(crate) fn compare(&mut self, new: NewTrial, probabilities: &[f32], labels: &[u32]) {
         self.compared = Some(self.trial(new, probabilities, labels));
@@ -135,7 +153,7 @@ impl Tried {
                 rows.iter().map(|&r| labels[r] as u16).collect(),
             ),
         };
-        Trial { key, kind, error, print, probabilities, labels }
+        Trial { key, kind, error, print, probabilities, mean: None, labels }
     }
 
     /// The pipeline that others are compared with, where it was run.
@@ -156,11 +174,24 @@ impl Tried {
 }
 
 impl Trial {
-    /// The probabilities of some rows.
+    /// The probabilities of some rows when it was first validated.
     pub(crate) fn probabilities(&self, rows: &[usize], n_classes: usize) -> Vec<f32> {
-        let row = |&r: &usize| &self.probabilities[r * n_classes..][..n_classes];
-        rows.iter().flat_map(row).map(|&p| f32::from(p) / f32::from(u16::MAX)).collect()
+        unpacked(&self.probabilities, rows, n_classes)
     }
+
+    /// The same as the mean over all its validations: the model, too, is the mean of the models of all of them.
+    pub(crate) fn mean_probabilities(&self, rows: &[usize], n_classes: usize) -> Vec<f32> {
+        unpacked(self.mean.as_ref().unwrap_or(&self.probabilities), rows, n_classes)
+    }
+}
+
+fn unpacked(packed: &[u16], rows: &[usize], n_classes: usize) -> Vec<f32> {
+    let row = |&r: &usize| &packed[r * n_classes..][..n_classes];
+    rows.iter().flat_map(row).map(|&p| unpack(p)).collect()
+}
+
+fn unpack(p: u16) -> f32 {
+    f32::from(p) / f32::from(u16::MAX)
 }
 
 /// The next larger of 65,536 steps: a log loss must not meet a zero that was none.
@@ -204,6 +235,19 @@ mod tests {
         assert_eq!(p[0], 0.0);
         assert!((p[1] - 0.3).abs() < 1e-4);
         assert!(p[2] > 0.0 && p[3] == 1.0);
+    }
+
+    #[test]
+    fn other_validations_join_the_mean_and_leave_the_first_as_it_was() {
+        let mut tried = Tried::of(&Labels::from_codes([0, 1], 2), 0);
+        tried.add(new(0, 0.5), &[1.0, 0.0, 0.5, 0.5], &[0, 1]);
+        tried.confirm(0, EstimatorKind::RandomForest, &[1.0, 1.0, 0.25, 1.75], 2);
+        let trial = tried.trials()[0];
+        let mean = trial.mean_probabilities(&[0, 1], 2);
+        for (got, wanted) in mean.iter().zip([2.0 / 3.0, 1.0 / 3.0, 0.25, 0.75]) {
+            assert!((got - wanted).abs() < 1e-4, "{mean:?}");
+        }
+        assert_eq!(trial.probabilities(&[0], 2), [1.0, 0.0]);
     }
 
     #[test]

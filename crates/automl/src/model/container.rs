@@ -85,8 +85,11 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Contents, ModelFileError> {
     let (wanted, sum) = (header.u64()?, header.u64()?);
     let body = &bytes[HEADER..];
     let got = body.len() as u64;
-    if wanted != got {
+    if got < wanted {
         return Err(ModelFileError::Truncated { wanted, got });
+    }
+    if got > wanted {
+        return Err(ModelFileError::TooLong { wanted, got });
     }
     if plain > MOST_BYTES {
         return Err(ModelFileError::TooLarge { bytes: plain, limit: MOST_BYTES });

@@ -87,6 +87,14 @@ pub enum ModelFileError {
         /// How many there are.
         got: u64,
     },
+    /// There is more of it than there should be.
+    #[error("is too long: {got} bytes where its header says {wanted}")]
+    TooLong {
+        /// How many bytes it says it has.
+        wanted: u64,
+        /// How many there are.
+        got: u64,
+    },
     /// A byte has changed.
     #[error("is damaged: its checksum does not match")]
     Checksum,

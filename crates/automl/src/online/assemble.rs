@@ -1,14 +1,16 @@
 //! Putting the model together from what a search has found, and the report of how it was found.
 
+use std::time::Instant;
+
 use super::clock::Clock;
-use super::combine::free_elsewhere;
+use super::combine::{Combiner, free_elsewhere};
 use super::drive::Drive;
 use super::honest::FOREST;
 use super::ledger::{Counts, Ledger};
 use super::search::{Ended, Fit};
 use super::{AutoMl, AutoMlError, Candidate, Measured, Report, StopReason};
 use crate::model::{BaseLearner, Model, kinds_of};
-use crate::scores::Scores;
+use crate::scores::{OutOfFold, Scores};
 
 /// What is said where rows are too few to choose by some and score by others.
 const FLATTERS: &str = "the scores are of the rows that the ensemble was chosen by, and flatter it";
@@ -36,21 +38,8 @@ impl Fit<'_> {
             weight,
             models: learner.models,
         });
-        let labels = self.dataset.labels();
-        let combination = self.combination();
-        let mut model = Model {
-            schema: self.dataset.schema().map(|s| (**s).clone()),
-            columns: kinds_of(self.dataset.frame()),
-            n_classes: labels.n_classes(),
-            priors: labels.priors(),
-            decision: combination.decision(self.automl.metric),
-            combination,
-            learners: base_learners.collect(),
-            report: self.report(ended, ledger, scores, leaderboard),
-            out_of_fold: Some(out_of_fold),
-            history: None,
-        };
-        model.report.n_rows_scored = model.out_of_fold.as_ref().map_or(0, |o| o.truth.len());
+        let report = self.report(ended, ledger, scores, leaderboard);
+        let mut model = self.unscored(base_learners.collect(), report, out_of_fold);
         let n_chosen = model.learners.len();
         model.shrink_to(self.automl.model_size_limit)?;
         let n_left = model.learners.len();
@@ -73,6 +62,54 @@ impl Fit<'_> {
         }
         free_elsewhere(evidence);
         Ok(model)
+    }
+
+    /// The model as it would be if the search ended here, while it goes on: its learners are copied.
+    pub(super) fn draft(
+        &self,
+        combiner: &Combiner,
+        ledger: &Ledger,
+        n_rows: usize,
+    ) -> Option<Model> {
+        let ended = Ended { stop: StopReason::OutOfMemory, n_rows, n_confirmed: 0 };
+        let learners = combiner.weighted_learners().map(|(learner, weight)| BaseLearner {
+            pipeline: learner.pipeline.clone(),
+            weight,
+            models: learner.models.clone(),
+        });
+        let leaderboard = combiner.weighted_learners();
+        let leaderboard = leaderboard.map(|(l, weight)| l.candidate(weight, combiner.rule()));
+        let report =
+            self.report(&ended, ledger.clone(), combiner.scores.clone()?, leaderboard.collect());
+        let mut model = self.unscored(learners.collect(), report, combiner.predicted());
+        match combiner.evidence.score(usize::MAX, Some(Instant::now())) {
+            Some(honest) => model.take_score(honest),
+            None => model.report.notes.push(FLATTERS.to_owned()),
+        }
+        Some(model)
+    }
+
+    /// A model whose scores are those that its ensemble was chosen by.
+    fn unscored(
+        &self,
+        learners: Vec<BaseLearner>,
+        mut report: Report,
+        out_of_fold: OutOfFold,
+    ) -> Model {
+        let (labels, combination) = (self.dataset.labels(), self.combination());
+        report.n_rows_scored = out_of_fold.truth.len();
+        Model {
+            schema: self.dataset.schema().map(|s| (**s).clone()),
+            columns: kinds_of(self.dataset.frame()),
+            n_classes: labels.n_classes(),
+            priors: labels.priors(),
+            decision: combination.decision(self.automl.metric),
+            combination,
+            learners,
+            report,
+            out_of_fold: Some(out_of_fold),
+            history: None,
+        }
     }
 
     fn why_no_model(&self, stop: StopReason, counts: Counts) -> AutoMlError {

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use pitchpipe_learn::Watch;
 use pitchpipe_table::{Dataset, Metric};
 
+use super::drafts::Keeper;
 use super::refit;
 use super::search::Fit;
-use super::{AutoMlError, Event, Happened, Method};
+use super::{AutoMlError, Event, Happened, Method, PaperOptions};
 use crate::ensemble::Combination;
 use crate::history::Recorder;
 use crate::model::{Model, kinds_of};
@@ -47,6 +48,8 @@ pub struct AutoMl {
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
     pub(super) watch: Option<Arc<Watch>>,
+    pub(super) keeper: Option<Keeper>,
+    pub(super) paper: PaperOptions,
 }
 
 impl Default for AutoMl {
@@ -71,6 +74,8 @@ impl Default for AutoMl {
             keeps_history: true,
             kept_back: Duration::ZERO,
             watch: None,
+            keeper: None,
+            paper: PaperOptions::default(),
         }
     }
 }
@@ -89,6 +94,11 @@ impl AutoMl {
     /// How pipelines are chosen.
     pub fn method(self, method: Method) -> Self {
         Self { method, ..self }
+    }
+
+    /// How the paper's systems do what can be done in several ways; other methods have none of these.
+    pub fn paper_options(self, paper: PaperOptions) -> Self {
+        Self { paper, ..self }
     }
 
     /// How base learners are combined; by default the paper's systems vote, and others average.
@@ -169,6 +179,14 @@ impl AutoMl {
     /// Whether the model keeps what a report tells beyond it ([`Model::history`]); it does by default.
     pub fn keep_history(self, keeps_history: bool) -> Self {
         Self { keeps_history, ..self }
+    }
+
+    /// Is handed the best model so far, now and then, for a process that memory may run out under: each time half as much
+    /// time again has passed. What it is handed says that memory ran out ([`StopReason::OutOfMemory`]).
+    ///
+    /// [`StopReason::OutOfMemory`]: super::StopReason::OutOfMemory
+    pub fn keep_drafts(self, keep: impl Fn(&Model) + Send + Sync + 'static) -> Self {
+        Self { keeper: Some(Keeper::new(keep)), ..self }
     }
 
     /// How much of the budget the caller needs after the search, to write a report say.
@@ -263,6 +281,7 @@ impl AutoMl {
             }
             _ => {}
         }
+        self.paper.check(self.method)?;
         if !dataset.dependence().can_split() {
             return Err(AutoMlError::OneUnit);
         }

@@ -80,6 +80,7 @@ impl Combiner {
     /// From here on the learners that were validated again are judged by that, and the others are gone.
     pub(crate) fn judge_again(&mut self) {
         self.library.judge_again(&self.rule);
+        self.library.learners().iter().for_each(|learner| self.evidence.confirm(learner));
         self.bag_share = CONFIRMED_BAG_SHARE;
         self.is_stale = true;
     }
@@ -92,8 +93,8 @@ impl Combiner {
 
     /// Whether there is room for so many times the models there are, in memory and in the file.
     pub(crate) fn has_room_for(&self, growth: f64) -> bool {
-        let chosen: u64 = self.base_learners().map(|l| l.n_bytes).sum();
-        growth * chosen as f64 <= self.size_limit as f64 && self.library.has_room_for(growth)
+        growth * self.chosen_bytes() as f64 <= self.size_limit as f64
+            && self.library.has_room_for(growth)
     }
 
     /// The ensemble's error by the metric asked for.
@@ -113,23 +114,29 @@ impl Combiner {
 
     /// The time that writing the model is expected to take.
     pub(crate) fn write_time(&self) -> Duration {
-        let bytes: u64 = self.base_learners().map(|l| l.n_bytes).sum();
+        let bytes = self.chosen_bytes();
         Duration::from_secs_f64(bytes.min(2 * self.size_limit) as f64 / BYTES_A_SECOND)
     }
 
-    fn base_learners(&self) -> impl Iterator<Item = &Learner> {
+    /// The base learners of the ensemble as it was last made with their weights, heaviest first.
+    pub(crate) fn weighted_learners(&self) -> impl Iterator<Item = (&Learner, f64)> {
         let learners = self.library.learners();
-        self.selection.weights.iter().filter_map(|&(id, _)| learners.iter().find(|l| l.key() == id))
+        let find = |key: usize| learners.iter().find(move |l| l.key() == key);
+        self.selection.weights.iter().filter_map(move |&(key, weight)| Some((find(key)?, weight)))
     }
 
-    /// The base learners of the ensemble as it was last made, heaviest first.
+    /// Bytes of the models of the ensemble in a file, before compression.
+    pub(crate) fn chosen_bytes(&self) -> u64 {
+        self.weighted_learners().map(|(learner, _)| learner.n_bytes).sum()
+    }
+
+    /// The pipelines of the base learners.
     pub(crate) fn weighted_pipelines(&self) -> Vec<WeightedPipeline> {
-        let learners = self.library.learners();
-        let weighted = |&(key, weight): &(usize, f64)| {
-            let learner = learners.iter().find(|l| l.key() == key)?;
-            Some(WeightedPipeline { pipeline: learner.pipeline.clone(), weight })
+        let weighted = |(learner, weight): (&Learner, f64)| WeightedPipeline {
+            pipeline: learner.pipeline.clone(),
+            weight,
         };
-        self.selection.weights.iter().filter_map(weighted).collect()
+        self.weighted_learners().map(weighted).collect()
     }
 
     /// Brings the ensemble up to date, as far as the time allows; gives the seconds it took.

@@ -11,6 +11,7 @@ use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 use super::budget::{Budget, End};
 use super::combine::Combiner;
 use super::confirm::Confirmation;
+use super::drafts::Drafts;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
 use super::ledger::Ledger;
@@ -45,6 +46,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) combiner: Combiner,
     pub(crate) confirmation: Confirmation,
     pub(super) memory: MemoryWatch,
+    drafts: Drafts<'a>,
     rows: Rows,
     /// Whether the plain forest was run, or cannot be.
     forest_is_over: bool,
@@ -59,7 +61,7 @@ struct Rows {
     /// Predicted seconds of all pipelines on them.
     secs: Vec<f64>,
     /// The best of the rows before, which are still to be run again.
-    rerun: VecDeque<PipelineId>,
+    rerun: VecDeque<Vec<PipelineId>>,
 }
 
 impl Rows {
@@ -86,6 +88,7 @@ impl<'a> Drive<'a> {
         budget: Budget<'a>,
         memory: MemoryWatch,
         combiner: Combiner,
+        drafts: Drafts<'a>,
     ) -> Self {
         Self {
             settings,
@@ -94,6 +97,7 @@ impl<'a> Drive<'a> {
             combiner,
             confirmation: Confirmation::default(),
             memory,
+            drafts,
             rows: Rows::default(),
             forest_is_over: false,
             predicted: BTreeMap::new(),
@@ -108,7 +112,8 @@ impl<'a> Drive<'a> {
         secs: Vec<f64>,
         combiner: Combiner,
     ) -> Combiner {
-        self.rows = Rows { n_rows, secs, rerun: to_rerun(&self.combiner.library) };
+        let rerun = to_rerun(&self.settings.space, &self.combiner.library);
+        self.rows = Rows { n_rows, secs, rerun };
         std::mem::replace(&mut self.combiner, combiner)
     }
 
@@ -129,8 +134,8 @@ impl<'a> Drive<'a> {
                 return Ok(None);
             }
             self.keep_to_memory();
-            if let Some(id) = self.next_rerun() {
-                self.run_again(id, policy, bench, listener)?;
+            if let Some(ids) = self.next_rerun() {
+                self.run_again(&ids, policy, bench, listener)?;
                 continue;
             }
             if self.budget.is_too_short_to_choose(self.end()) {
@@ -164,11 +169,13 @@ impl<'a> Drive<'a> {
     }
 
     /// The next of those to run again that is expected to be worth its time.
-    fn next_rerun(&mut self) -> Option<PipelineId> {
+    fn next_rerun(&mut self) -> Option<Vec<PipelineId>> {
         let left_secs = self.budget.left_to_choose_in(self.end());
-        while let Some(id) = self.rows.rerun.pop_front() {
-            if self.rows.secs_of(id).is_none_or(|secs| secs <= left_secs / 2.0) {
-                return Some(id);
+        let rows = &mut self.rows;
+        while let Some(mut ids) = rows.rerun.pop_front() {
+            ids.retain(|&id| rows.secs_of(id).is_none_or(|secs| secs <= left_secs / 2.0));
+            if !ids.is_empty() {
+                return Some(ids);
             }
         }
         None
@@ -177,14 +184,15 @@ impl<'a> Drive<'a> {
     /// Runs one of the best again, on more rows, and tells the policy.
     fn run_again(
         &mut self,
-        id: PipelineId,
+        ids: &[PipelineId],
         policy: &mut dyn Policy,
         bench: &mut Bench<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<(), AutoMlError> {
-        self.budget.note_predicted(self.rows.secs_of(id).unwrap_or(0.0));
-        self.note_predictions(&[id], policy);
-        let seen = self.evaluate(&[id], f64::INFINITY, bench, listener)?;
+        let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
+        self.budget.note_predicted(secs.fold(0.0, f64::max));
+        self.note_predictions(ids, policy);
+        let seen = self.evaluate(ids, f64::INFINITY, bench, listener)?;
         policy.observe_unasked(&seen)?;
         self.ensemble_if_cheap(listener);
         Ok(())
@@ -376,6 +384,8 @@ impl<'a> Drive<'a> {
         {
             let base_learners = self.combiner.weighted_pipelines();
             listener.tell(Happened::EnsembleChanged { error, base_learners });
+            let (elapsed, n_rows) = (self.budget.elapsed(), self.rows.n_rows);
+            self.drafts.make_if_due(elapsed, &self.combiner, &self.ledger, n_rows);
         }
     }
 

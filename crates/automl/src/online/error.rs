@@ -85,8 +85,9 @@ pub enum AutoMlError {
     },
     /// The shell allows the process fewer addresses than a search asks for.
     #[error(
-        "the limit on the address space is {} (ulimit -v), but a search on {n_threads} threads takes at least {}",
+        "the limit on the address space is {} (ulimit -v), but a search on {} takes at least {}",
         in_mb(*limit),
+        in_threads(*n_threads),
         in_mb(*needed)
     )]
     TooLittleAddressSpace {
@@ -111,6 +112,12 @@ pub enum AutoMlError {
         /// The method.
         method: super::Method,
     },
+    /// The surrogate lacks what an option needs.
+    #[error("the surrogate holds nothing for {what}")]
+    OptionNotInSurrogate {
+        /// The option.
+        what: &'static str,
+    },
     /// A computation of the surrogate failed.
     #[error(transparent)]
     Surrogate(#[from] SurrogateError),
@@ -122,6 +129,10 @@ pub enum AutoMlError {
 /// Bytes as a person writes them.
 fn in_mb(bytes: u64) -> String {
     format!("{}MB", bytes.div_ceil(1_000_000))
+}
+
+fn in_threads(n: usize) -> String {
+    if n == 1 { "one thread".to_owned() } else { format!("{n} threads") }
 }
 
 /// A duration as a person writes it.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pitchpipe_learn::estimate::EstimatorKind;
-use pitchpipe_learn::{PipelineId, Preparation, SearchSpace};
+use pitchpipe_learn::estimate::{EstimatorKind, HistogramBoosting};
+use pitchpipe_learn::{Pipeline, PipelineId, Preparation, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::search::{Action, Actions};
 
@@ -19,6 +19,8 @@ pub struct Families {
     pub preparations: Vec<usize>,
     /// The actions to open with.
     pub opening: Vec<usize>,
+    /// Boosting on histograms as most would try it first, and then faster ones.
+    pub boosting: Vec<usize>,
 }
 
 /// The kinds that open, behind a preparation that is scaled and has all columns.
@@ -49,9 +51,34 @@ impl Families {
             kinds: ids.iter().map(number).collect(),
             preparations: ids.iter().map(|&id| space.preparation_index(id)).collect(),
             opening: opening(space, ids, &actions),
+            boosting: boosting(space, ids, &actions),
             actions: Arc::new(actions),
         })
     }
+}
+
+/// Boosting on histograms as most would try it first, if the space has it: it says how many rows there is time for.
+pub(crate) fn plain_boosting(space: &SearchSpace) -> Option<PipelineId> {
+    find_boosting(space, HistogramBoosting::default())
+}
+
+fn find_boosting(space: &SearchSpace, settings: HistogramBoosting) -> Option<PipelineId> {
+    let settings = HistogramBoosting { l2_regularization: 1.0, ..settings };
+    let pipeline = Pipeline { preparation: Preparation::AS_IT_IS, estimator: settings.into() };
+    space.find(&pipeline)
+}
+
+/// The families of boosting to open with, the dearest first: slow learning, fast learning, and that with small trees.
+fn boosting(space: &SearchSpace, ids: &[PipelineId], actions: &Actions) -> Vec<usize> {
+    let slow = HistogramBoosting::default();
+    let fast = HistogramBoosting { learning_rate: 0.3, ..slow.clone() };
+    let small = HistogramBoosting { max_leaf_nodes: 8, ..fast.clone() };
+    let action = |settings| {
+        let id = find_boosting(space, settings)?;
+        let at = ids.iter().position(|&other| other == id)?;
+        (0..actions.len()).find(|&action| actions.members(action).contains(&at))
+    };
+    [slow, fast, small].into_iter().filter_map(action).collect()
 }
 
 fn opening(space: &SearchSpace, ids: &[PipelineId], actions: &Actions) -> Vec<usize> {

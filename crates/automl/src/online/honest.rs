@@ -64,6 +64,14 @@ impl Evidence {
         self.tried.add(trial, &learner.probabilities, &learner.labels);
     }
 
+    /// Remembers the other validations of a learner.
+    pub(crate) fn confirm(&mut self, learner: &Learner) {
+        let (sums, n) = learner.again();
+        if n > 0 {
+            self.tried.confirm(learner.print(), learner.kind(), sums, n);
+        }
+    }
+
     /// Remembers the plain forest, run for comparison only.
     pub(crate) fn compare(&mut self, forest: &Learner) {
         let trial = self.trial(forest);

@@ -5,7 +5,7 @@ use pitchpipe_learn::{Effort, FitError};
 use super::TimeSpent;
 
 /// The books of a search.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: Counts,
     pub(crate) time_spent: Vec<TimeSpent>,

@@ -1,13 +1,14 @@
 //! How many rows to search with: few at first on a large table, and more as time goes by.
 //!
 //! Rows double from level to level, and so does the time at which a level ends: each ends at half the time at which
-//! the next one does.
+//! the next one does. Where boosting on histograms can have more rows than that, it gets them soon: a short look at
+//! a sample, and then as many rows as it can take.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use pitchpipe_learn::PipelineId;
 use pitchpipe_learn::estimate::EstimatorKind;
+use pitchpipe_learn::{PipelineId, SearchSpace};
 
 use super::combine::{Combiner, free_elsewhere};
 use super::library::Library;
@@ -30,24 +31,43 @@ const LAST_SHARE: f64 = 1.0 / 4.0;
 /// The share of the time after which the last level has begun.
 const LAST_BEGINS: f64 = 0.5;
 
-/// The levels of a search on `n_rows` rows between `begun` and `budget`, where a typical pipeline takes
-/// `typical_secs` on so many rows.
+/// Where boosting on histograms gets as many rows as any: a typical pipeline takes at most this share of the time on the
+/// sample that is looked at first, and after this one the look is over.
+const LOOK_SHARE: f64 = 1.0 / 40.0;
+const LOOK_ENDS: f64 = 0.1;
+
+/// What pipelines take on so many rows, in seconds.
+pub(crate) struct Paces<'a> {
+    /// A typical pipeline.
+    pub(crate) typical: &'a dyn Fn(usize) -> f64,
+    /// Boosting on histograms, if it is among those to search.
+    pub(crate) boosting: Option<&'a dyn Fn(usize) -> f64>,
+}
+
+/// The levels of a search on `n_rows` rows between `begun` and `budget`.
 pub(crate) fn levels(
     n_rows: usize,
     begun: Duration,
     budget: Duration,
-    typical_secs: impl Fn(usize) -> f64,
+    paces: &Paces<'_>,
 ) -> Vec<Level> {
     let left = budget.saturating_sub(begun);
-    let largest_within = |share: f64| {
+    let largest_within = |share: f64, secs: &dyn Fn(usize) -> f64| {
         let limit = left.as_secs_f64() * share;
         let mut n = n_rows;
-        while n > LEAST_ROWS && typical_secs(n) > limit {
+        while n > LEAST_ROWS && secs(n) > limit {
             n = (n / 2).max(LEAST_ROWS);
         }
         n
     };
-    let (mut first, last) = (largest_within(FIRST_SHARE), largest_within(LAST_SHARE));
+    let mut first = largest_within(FIRST_SHARE, paces.typical);
+    let last = largest_within(LAST_SHARE, paces.typical);
+    let largest = paces.boosting.map_or(0, |secs| largest_within(LAST_SHARE, secs));
+    if largest >= last && first < largest {
+        let n_rows = largest_within(LOOK_SHARE, paces.typical).min(largest);
+        let look = Level { n_rows, until: begun + left.mul_f64(LOOK_ENDS) };
+        return vec![look, Level { n_rows: largest, until: budget }];
+    }
     let mut sizes = vec![first];
     while first < last {
         first = first.saturating_mul(2).min(last);
@@ -67,8 +87,9 @@ pub(crate) fn levels(
 /// How many of the best are run again when there are more rows.
 const RERUN: usize = 6;
 
-/// The learners to run again on more rows: the best of each kind of estimator first, then others.
-pub(crate) fn to_rerun(library: &Library) -> VecDeque<PipelineId> {
+/// The learners to run again on more rows: the best of each kind of estimator first, then others. Each comes with what its
+/// fit answers for as well: of a family with more rounds, fewer.
+pub(crate) fn to_rerun(space: &SearchSpace, library: &Library) -> VecDeque<Vec<PipelineId>> {
     let mut kinds: Vec<EstimatorKind> = Vec::new();
     let (mut firsts, mut others) = (Vec::new(), Vec::new());
     for learner in library.learners() {
@@ -82,7 +103,22 @@ pub(crate) fn to_rerun(library: &Library) -> VecDeque<PipelineId> {
     }
     firsts.truncate(RERUN * 2 / 3);
     others.truncate(RERUN - firsts.len());
-    firsts.into_iter().chain(others).collect()
+    let mut runs: VecDeque<Vec<PipelineId>> = VecDeque::new();
+    for id in firsts.into_iter().chain(others) {
+        if !runs.iter().any(|run| run.contains(&id)) {
+            runs.push_back(family_of(space, id));
+        }
+    }
+    runs
+}
+
+/// The pipelines that one fit of a family answers for; where that is no gift, the pipeline alone.
+fn family_of(space: &SearchSpace, id: PipelineId) -> Vec<PipelineId> {
+    if !space.kind(id).character().family.is_nested() {
+        return vec![id];
+    }
+    let key = |id| (space.preparation_index(id), space.family(id));
+    space.ids().filter(|&other| key(other) == key(id)).collect()
 }
 
 /// The best ensemble of the levels before the present one.
@@ -128,15 +164,35 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn typically(secs: &dyn Fn(usize) -> f64) -> Paces<'_> {
+        Paces { typical: secs, boosting: None }
+    }
+
+    #[test]
+    fn boosting_has_its_rows_soon() {
+        let (forest, boosting) = (|n: usize| n as f64 * 1e-4, |n: usize| n as f64 * 2e-5);
+        let paces = Paces { typical: &forest, boosting: Some(&boosting) };
+        let of = |n_rows| levels(n_rows, Duration::ZERO, 30 * SECOND, &paces);
+        let large = of(200_000);
+        assert_eq!(large.last(), Some(&Level { n_rows: 200_000, until: 30 * SECOND }));
+        assert_eq!((large.len(), large[0].until), (2, 3 * SECOND));
+        assert!(large[0].n_rows <= 7_500);
+        // More than it can have: what it can.
+        assert_eq!(of(1_000_000)[1].n_rows, 250_000);
+        // As many for all kinds: nothing is to be hurried.
+        assert_eq!(of(20_000), [Level { n_rows: 20_000, until: 30 * SECOND }]);
+    }
+
     #[test]
     fn a_small_table_is_searched_whole() {
-        let levels = levels(800, SECOND, 20 * SECOND, |n| n as f64);
+        let levels = levels(800, SECOND, 20 * SECOND, &typically(&|n| n as f64));
         assert_eq!(levels, [Level { n_rows: 800, until: 20 * SECOND }]);
     }
 
     #[test]
     fn rows_double_as_the_time_does() {
-        let levels = levels(1_000_000, 20 * SECOND, 60 * SECOND, |n| n as f64 * 1e-4);
+        let secs = |n: usize| n as f64 * 1e-4;
+        let levels = levels(1_000_000, 20 * SECOND, 60 * SECOND, &typically(&secs));
         assert!(
             levels.windows(2).all(|w| w[1].n_rows == 2 * w[0].n_rows && w[0].until < w[1].until)
         );
@@ -148,7 +204,7 @@ mod tests {
 
     #[test]
     fn no_time_means_the_smallest_sample() {
-        let levels = levels(1_000_000, 5 * SECOND, 4 * SECOND, |n| n as f64);
+        let levels = levels(1_000_000, 5 * SECOND, 4 * SECOND, &typically(&|n| n as f64));
         assert_eq!(levels.len(), 1);
         assert_eq!(levels[0].n_rows, LEAST_ROWS);
     }

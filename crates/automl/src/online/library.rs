@@ -160,6 +160,11 @@ impl Learner {
         self.models.extend(evaluation.models);
     }
 
+    /// The probabilities of all times it was validated again, summed, and how many these were.
+    pub(crate) fn again(&self) -> (&[f32], usize) {
+        (&self.again.0, self.again.1)
+    }
+
     /// Whether it was validated again.
     fn is_confirmed(&self) -> bool {
         self.again.1 > 0

@@ -2,29 +2,34 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array2, Axis};
 use pitchpipe_learn::{ModelSize, PipelineId};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::policy::{
-    Auto, AutoSettings, AutoSetup, InOrder, KernelSetup, MostMembers, Next, Observation, PaperLoop,
-    Policy, Rounds, Step, kernel_oboe,
+    Auto, AutoSettings, AutoSetup, InOrder, MostMembers, Next, Observation, Policy, Step,
 };
 
 use super::families::Families;
+use super::paper_policies::{kernel_oboe, oboe, tensor_oboe};
 use super::space::Space;
-use super::{AutoMlError, Method};
+use super::{AutoMlError, Method, PaperOptions};
 use crate::surrogate::{Embedding, ErrorKind, Surrogate};
 
 /// What the fold models of one forest are taken to need in memory, for each row of the table. In a file they needed up to
 /// 2,400 bytes a row of wine-quality-white, whose labels are noisy.
 const FOREST_BYTES_A_ROW: u64 = 6_000;
 
+/// From so many rows on boosting on histograms is among the first things run, if it takes no more than this share of the time.
+const LARGE: usize = 3_000;
+const BOOSTING_SHARE: f64 = 0.15;
+
 /// What a policy is made from.
 pub(crate) struct Setup<'a> {
     pub(crate) method: Method,
     pub(crate) surrogate: &'a Arc<Surrogate>,
     pub(crate) space: Space,
+    /// How the paper's systems do what can be done in several ways.
+    pub(crate) paper: PaperOptions,
     /// Predicted seconds of all pipelines.
     pub(crate) secs: &'a [f64],
     /// The rows that pipelines run on at first, and the most they will.
@@ -54,13 +59,10 @@ pub(crate) fn make(setup: &Setup<'_>) -> Result<Made, AutoMlError> {
         }
         Method::Oboe => {
             let embedding = surrogate.oboe().ok_or_else(missing)?;
-            (ErrorKind::Native, paper(setup, embedding)?)
+            (ErrorKind::Native, oboe(setup, embedding)?)
         }
-        Method::TensorOboe => {
-            let embedding = surrogate.tensor_oboe().ok_or_else(missing)?;
-            (ErrorKind::Native, paper(setup, embedding)?)
-        }
-        Method::KernelOboe => (ErrorKind::Native, kernel(setup).ok_or_else(missing)??),
+        Method::TensorOboe => (ErrorKind::Native, tensor_oboe(setup)?.ok_or_else(missing)?),
+        Method::KernelOboe => (ErrorKind::Native, kernel_oboe(setup)?.ok_or_else(missing)?),
         Method::Random => {
             let ids = (0..setup.space.len()).map(|at| setup.space.id(at)).collect();
             (ErrorKind::Native, in_random_order(setup, ids))
@@ -81,13 +83,25 @@ fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
     let families = Families::of(space.search(), &ids)?;
     let most_members = most_members(setup, &families);
     let secs = setup.secs_of(&ids);
+    let mut opening = families.opening;
+    if setup.most_rows >= LARGE {
+        // The dearest that leaves time for others.
+        let cost_secs = |action: usize| {
+            let members = families.actions.members(action);
+            let dearest = members.iter().filter_map(|&j| secs[j]).fold(0.0, f64::max);
+            dearest * families.actions.cost_factor(action)
+        };
+        let is_affordable =
+            |&action: &usize| cost_secs(action) <= BOOSTING_SHARE * setup.budget_secs;
+        opening.extend(families.boosting.iter().copied().find(is_affordable));
+    }
     let setup_of = AutoSetup {
         posterior: Arc::new(space.prior(prior)?).posterior(),
         actions: families.actions,
         secs: &secs,
         kinds: families.kinds,
         preparations: families.preparations,
-        opening: families.opening,
+        opening,
         most_members,
         n_rows: setup.n_rows,
         most_rows: setup.most_rows,
@@ -115,69 +129,33 @@ fn in_random_order(setup: &Setup<'_>, ids: Vec<PipelineId>) -> Mapped {
     Mapped::new(InOrder::random(setup.secs_of(&ids), setup.seed), ids)
 }
 
-/// The paper's loop over those columns of an embedding that are distinct computations here.
-fn paper(setup: &Setup<'_>, embedding: &Embedding) -> Result<Mapped, AutoMlError> {
-    let columns = Columns::of_embedding(&setup.space, embedding);
-    let y = embedding.y.select(Axis(1), &columns.at);
-    let (rank, secs) = (embedding.initial_rank.clamp(1, y.nrows()), setup.secs_of(&columns.ids));
-    let (budget_secs, baseline) = (setup.budget_secs, setup.baseline(&columns.ids));
-    let rounds = Rounds::Doubling;
-    let policy = PaperLoop::new(y.view(), rank, &secs, budget_secs, rounds, baseline)?;
-    Ok(Mapped::new(policy, columns.ids))
-}
-
-/// KernelOboe over the distinct computations, where the surrogate has its codes.
-fn kernel(setup: &Setup<'_>) -> Option<Result<Mapped, AutoMlError>> {
-    let model = setup.surrogate.kernel_oboe()?;
-    let Columns { at, ids } = Columns::of(&setup.space, setup.space.search().ids().map(Some));
-    let codes: Vec<&[f32]> = at.iter().filter_map(|&c| model.code(c)).collect();
-    let n_atoms = codes.first().map_or(0, |code| code.len());
-    // z: atoms x computations.
-    let z = Array2::from_shape_fn((n_atoms, codes.len()), |(i, j)| codes[j][i]);
-    let surrogate = Arc::clone(setup.surrogate);
-    let regress = move |seen: &[usize], errors: &[f64], ridge: f64| {
-        let model = surrogate.kernel_oboe().expect("it was there a moment ago");
-        let pipelines: Vec<usize> = seen.iter().map(|&j| at[j]).collect();
-        let all = model.predict_dataset(&pipelines, errors, ridge)?;
-        Ok(at.iter().map(|&c| all[c]).collect())
-    };
-    let policy = kernel_oboe(KernelSetup {
-        codes: z.view(),
-        regress: Box::new(regress),
-        secs: &setup.secs_of(&ids),
-        budget_secs: setup.budget_secs,
-        baseline: setup.baseline(&ids),
-    });
-    Some(policy.map(|policy| Mapped::new(policy, ids)).map_err(AutoMlError::from))
-}
-
 impl Setup<'_> {
     /// Predicted seconds of some pipelines.
-    fn secs_of(&self, ids: &[PipelineId]) -> Vec<Option<f64>> {
+    pub(super) fn secs_of(&self, ids: &[PipelineId]) -> Vec<Option<f64>> {
         ids.iter().map(|id| Some(self.secs[id.index()])).collect()
     }
 
     /// The position of the best pipeline on average, which runs first, so that there is always an answer
     /// (ALGORITHMS §12).
-    fn baseline(&self, ids: &[PipelineId]) -> Option<usize> {
+    pub(super) fn baseline(&self, ids: &[PipelineId]) -> Option<usize> {
         let computation = self.space.place(self.surrogate.best_on_average());
         ids.iter().position(|&id| self.space.place(id) == computation)
     }
 }
 
 /// Columns of an embedding that are distinct computations on a table, and their pipelines.
-struct Columns {
-    at: Vec<usize>,
-    ids: Vec<PipelineId>,
+pub(super) struct Columns {
+    pub(super) at: Vec<usize>,
+    pub(super) ids: Vec<PipelineId>,
 }
 
 impl Columns {
-    fn of_embedding(space: &Space, embedding: &Embedding) -> Self {
+    pub(super) fn of_embedding(space: &Space, embedding: &Embedding) -> Self {
         Self::of(space, embedding.pipelines.iter().map(|&j| space.search().id(j as usize)))
     }
 
     /// One column for each computation, that of the pipeline that stands for it where it is among them.
-    fn of(space: &Space, ids: impl Iterator<Item = Option<PipelineId>>) -> Self {
+    pub(super) fn of(space: &Space, ids: impl Iterator<Item = Option<PipelineId>>) -> Self {
         let mut column_of: Vec<Option<(usize, PipelineId)>> = vec![None; space.len()];
         for (column, id) in ids.enumerate() {
             let Some((id, at)) = id.and_then(|id| Some((id, space.place(id)?))) else { continue };
@@ -191,7 +169,7 @@ impl Columns {
 }
 
 /// A policy over positions as one over pipelines.
-struct Mapped {
+pub(super) struct Mapped {
     policy: Box<dyn Policy>,
     ids: Vec<PipelineId>,
     /// Pipelines with their positions, in the order of pipelines.
@@ -199,7 +177,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn new(policy: impl Policy + 'static, ids: Vec<PipelineId>) -> Self {
+    pub(super) fn new(policy: impl Policy + 'static, ids: Vec<PipelineId>) -> Self {
         let mut positions: Vec<(usize, usize)> =
             ids.iter().enumerate().map(|(at, id)| (id.index(), at)).collect();
         positions.sort_unstable();

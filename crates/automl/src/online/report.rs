@@ -115,4 +115,6 @@ pub enum StopReason {
     Cancelled,
     /// There was nothing left that fits the time or is worth running.
     NothingLeft,
+    /// Memory ran out: the model is the best there was a while before.
+    OutOfMemory,
 }

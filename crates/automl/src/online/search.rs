@@ -15,16 +15,20 @@ use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 use super::budget::Budget;
 use super::clock::{Clock, WallClock};
 use super::combine::Combiner;
+use super::drafts::Drafts;
 use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Engine;
 use super::event::{Happened, Listener};
-use super::levels::{Earlier, Level, levels};
+use super::families::plain_boosting;
+use super::levels::{Earlier, Level, Paces, levels};
 use super::library::{Judging, Rule};
 use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
 use super::policies::{Made, Setup, make};
 use super::space::Space;
-use super::{AutoMl, AutoMlError, Event, Method, Report, StopReason, confirm, honest, memory};
+use super::{
+    AutoMl, AutoMlError, Event, Method, Report, RuntimeKind, StopReason, confirm, honest, memory,
+};
 use crate::ensemble::Combination;
 use crate::model::Model;
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
@@ -136,7 +140,8 @@ impl<'a> Fit<'a> {
             method: self.automl.method,
             surrogate: &self.surrogate,
             space: Space::of(self.space(), self.dataset),
-            secs: &self.secs(first.n_rows),
+            secs: &self.policy_secs(first.n_rows),
+            paper: self.automl.paper,
             n_rows: first.n_rows,
             most_rows: last.n_rows,
             step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
@@ -163,7 +168,15 @@ impl<'a> Fit<'a> {
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
         let memory = MemoryWatch::new(self.memory_limit, !self.pacing.is_repeatable());
-        Drive::new(settings, budget, memory, self.combiner(None))
+        let drafts = match &self.automl.keeper {
+            None => Drafts::default(),
+            Some(keeper) => Drafts::new(move |combiner, ledger, n_rows| {
+                if let Some(model) = self.draft(combiner, ledger, n_rows) {
+                    keeper.keep(&model);
+                }
+            }),
+        };
+        Drive::new(settings, budget, memory, self.combiner(None), drafts)
     }
 
     /// Goes through the levels.
@@ -181,8 +194,8 @@ impl<'a> Fit<'a> {
             let sample = self.sample(level);
             let n_rows = sample.rows.n_rows();
             listener.tell(Happened::Level { n_rows, of });
+            policy.resized(n_rows, &self.policy_secs(n_rows));
             let secs = self.secs(n_rows);
-            policy.resized(n_rows, &secs);
             let before = drive.begin_level(n_rows, secs, self.combiner(Some(&sample)));
             if i > 0 {
                 earlier.keep(before, ended.n_rows);
@@ -277,21 +290,26 @@ impl<'a> Fit<'a> {
     /// The rows to search with, and when; the same for all methods.
     fn levels(&self) -> Vec<Level> {
         let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
-        levels(n_rows, self.begun_after(), budget, self.typical_secs())
-    }
-
-    /// What a forest on plain columns takes on so many rows: neither the fastest nor the slowest of what is
-    /// good. Predicted at two sizes, and by a power of the rows between them.
-    fn typical_secs(&self) -> impl Fn(usize) -> f64 + use<> {
         let size = DatasetSize::of(self.dataset);
+        let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n));
+        let (low, high) = (SMALL_SAMPLE, n_rows.max(2 * SMALL_SAMPLE));
+        let (fast, slow) = (predict(low), predict(high));
+        // Predicted at two sizes, and by a power of the rows between them.
+        let pace = |id: usize| {
+            let (fast, slow) = (fast[id], slow[id]);
+            let power = (slow / fast).ln() / (high as f64 / low as f64).ln();
+            move |n: usize| fast * (n as f64 / low as f64).powf(power)
+        };
+        // A forest on plain columns: neither the fastest nor the slowest of what is good.
         let plain = self.space().behind(Preparation::of_oboe(Imputer::Mean));
         let is_forest = |id| self.space().kind(id) == EstimatorKind::RandomForest;
         let forest = plain.into_iter().find(|&id| is_forest(id)).map_or(0, |id| id.index());
-        let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n))[forest];
-        let (low, high) = (SMALL_SAMPLE, self.dataset.n_rows().max(2 * SMALL_SAMPLE));
-        let (fast, slow) = (predict(low), predict(high));
-        let power = (slow / fast).ln() / (high as f64 / low as f64).ln();
-        move |n: usize| fast * (n as f64 / low as f64).powf(power)
+        let boosting = plain_boosting(self.space()).map(|id| pace(id.index()));
+        let paces = Paces {
+            typical: &pace(forest),
+            boosting: boosting.as_ref().map(|pace| pace as &dyn Fn(usize) -> f64),
+        };
+        levels(n_rows, self.begun_after(), budget, &paces)
     }
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
@@ -301,6 +319,24 @@ impl<'a> Fit<'a> {
         // k folds of (k - 1) / k of the rows each.
         let factor = (self.n_folds as f64 - 1.0) / 2.0;
         secs.iter_mut().for_each(|t| *t *= factor);
+        secs
+    }
+
+    /// The same as the policy sees them: those of the paper's systems in the paper's form, unless told otherwise.
+    fn policy_secs(&self, n_rows: usize) -> Vec<f64> {
+        let mut secs = self.secs(n_rows);
+        let wants_log = self.automl.paper.runtimes == Some(RuntimeKind::Log);
+        let of_paper = self.surrogate.paper_parts().runtimes.as_ref();
+        let Some(runtimes) = of_paper.filter(|_| self.automl.method.is_of_paper() && !wants_log)
+        else {
+            return secs;
+        };
+        let size = DatasetSize::of(self.dataset).with_rows(n_rows);
+        let factor = (self.n_folds as f64 - 1.0) / 2.0;
+        let in_form = runtimes.predict_secs(self.space(), &size);
+        for (own, predicted) in secs.iter_mut().zip(in_form) {
+            *own = predicted.map_or(*own, |t| t * factor);
+        }
         secs
     }
 

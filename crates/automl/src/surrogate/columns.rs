@@ -30,13 +30,31 @@ pub struct AddedBlock {
     pub kin: Vec<String>,
 }
 
+/// A dataset that new pipelines were run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MeasuredOn {
+    /// Its position in the facts.
+    Placed(usize),
+    /// Too little is known of it to place it among the others: what was measured on it says how long pipelines take
+    /// on a table of its size, and no more.
+    NotPlaced(usize),
+}
+
+impl MeasuredOn {
+    fn place(self) -> Option<usize> {
+        match self {
+            Self::Placed(at) => Some(at),
+            Self::NotPlaced(_) => None,
+        }
+    }
+}
+
 /// One run of a new pipeline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     /// The pipeline, in the space with the new block.
     pub(crate) pipeline: PipelineId,
-    /// The dataset's position in the facts.
-    pub(crate) dataset: usize,
+    pub(crate) dataset: MeasuredOn,
     pub(crate) native: f64,
     pub(crate) decided: Option<f64>,
     pub(crate) secs: f64,
@@ -74,8 +92,8 @@ impl Surrogate {
         for run in runs.iter().filter(|run| new.contains(&run.pipeline.index())) {
             joining.runs[run.pipeline.index() - new.start].push(*run);
         }
-        let native = joining.columns(|run| Some((run.dataset, run.native)));
-        let decided = joining.columns(|run| Some((run.dataset, run.decided?)));
+        let native = joining.columns(|run| Some((run.dataset.place()?, run.native)));
+        let decided = joining.columns(|run| Some((run.dataset.place()?, run.decided?)));
         for (prior, datasets, new) in [
             (&mut self.native, &mut self.embeddings.native, &native),
             (&mut self.decided, &mut self.embeddings.decided, &decided),
@@ -95,16 +113,20 @@ impl Surrogate {
         if let Some(model) = &mut self.kernel_oboe {
             *model = model.with_columns(&native)?;
         }
-        let mut sizes: BTreeMap<usize, DatasetSize> = BTreeMap::new();
-        for run in joining.runs.iter().flatten() {
-            sizes.extend(run.size.map(|size| (run.dataset, size)));
-        }
-        let secs = joining.columns(|run| sizes.get(&run.dataset).map(|_| (run.dataset, run.secs)));
+        let sized: BTreeMap<MeasuredOn, DatasetSize> = joining
+            .runs
+            .iter()
+            .flatten()
+            .filter_map(|run| Some((run.dataset, run.size?)))
+            .collect();
+        let places: BTreeMap<MeasuredOn, usize> = sized.keys().copied().zip(0..).collect();
+        let sizes: BTreeMap<usize, DatasetSize> = sized.values().copied().enumerate().collect();
+        let secs = joining.columns(|run| Some((*places.get(&run.dataset)?, run.secs)));
         self.runtimes.add_columns(wider, &sizes, secs)?;
         self.space = Arc::clone(wider);
         self.facts.search_space = wider.key();
         let datasets: BTreeSet<usize> =
-            joining.runs.iter().flatten().map(|run| run.dataset).collect();
+            joining.runs.iter().flatten().filter_map(|run| run.dataset.place()).collect();
         let added = AddedBlock {
             name,
             n_pipelines: new.len(),

@@ -18,7 +18,7 @@ use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
 use pitchpipe_surrogate::policy::KERNEL_RIDGE;
 
-use super::columns::{AddedBlock, Run};
+use super::columns::{AddedBlock, MeasuredOn, Run};
 use super::{ErrorKind, Surrogate, TrainedDataset};
 use crate::offline::Seen;
 use crate::offline::train::{Stack, StackRow};
@@ -108,7 +108,7 @@ pub struct Extension {
     pub n_entries: usize,
     /// Blocks whose pipelines became columns.
     pub blocks: Vec<AddedBlock>,
-    /// Datasets of which too little is known to place them; their runs of new pipelines are not used.
+    /// Datasets of which too little is known to place them; of their runs of new pipelines only the times are used.
     pub not_placed: Vec<String>,
 }
 
@@ -128,10 +128,15 @@ impl Surrogate {
         let mapping = stack.space.manifest().check(&spaces[spaces.len() - 1])?;
         let mut runs = Vec::new();
         for row in stack.rows.iter().chain(&stack.too_few) {
-            match self.place(row, &mapping, &mut extension)? {
-                Some(dataset) => runs.extend(self.new_runs(row, dataset, &mapping)),
-                None => extension.not_placed.push(row.name.clone()),
-            }
+            let place = self.place(row, &mapping, &mut extension)?;
+            let dataset = place.map_or_else(
+                || {
+                    extension.not_placed.push(row.name.clone());
+                    MeasuredOn::NotPlaced(extension.not_placed.len() - 1)
+                },
+                MeasuredOn::Placed,
+            );
+            runs.extend(self.new_runs(row, dataset, &mapping));
         }
         for space in &spaces[1..] {
             extension.blocks.push(self.add_block(space, &runs)?);
@@ -178,7 +183,7 @@ impl Surrogate {
     }
 
     /// A dataset's runs of pipelines that are not known yet.
-    fn new_runs(&self, row: &StackRow, dataset: usize, mapping: &Mapping) -> Vec<Run> {
+    fn new_runs(&self, row: &StackRow, dataset: MeasuredOn, mapping: &Mapping) -> Vec<Run> {
         let n_known = self.space.n_pipelines();
         let run = |seen: &Seen| {
             let pipeline = mapping.get(seen.pipeline).filter(|id| id.index() >= n_known)?;

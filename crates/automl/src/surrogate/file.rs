@@ -1,6 +1,7 @@
 //! The file of a surrogate: magic, version, checksum, then, compressed, its search space, its contents and matrices.
 //!
-//! Format 1 had no search space and is read as one of the paper's.
+//! Format 1 had no search space and is read as one of the paper's; before format 3 there was no section for the paper's
+//! systems.
 
 use std::fs;
 use std::io::Read;
@@ -18,13 +19,16 @@ use pitchpipe_table::{WriteError, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use super::packed::{Form, Header, Packer, Unpacker, damaged};
+use super::paper::{PaperHead, PaperParts};
 use super::runtimes::ScaledModel;
 use super::{AddedBlock, DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
 
 const MAGIC: &[u8; 4] = b"ppSU";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 /// The format without a search space.
 const WITHOUT_SPACE: u16 = 1;
+/// The first format with a section for the paper's systems.
+const WITH_PAPER: u16 = 3;
 /// The bytes before the compressed part: magic, version, checksum.
 const PREAMBLE: usize = 10;
 /// No surrogate of ours unpacks to more; a file that does is not taken in.
@@ -67,7 +71,7 @@ pub enum SurrogateFileError {
     #[error("not a surrogate: it does not start like one")]
     NotASurrogate,
     /// A later program wrote it.
-    #[error("surrogate format {found}; this pitchpipe reads formats 1 and {VERSION}")]
+    #[error("surrogate format {found}; this pitchpipe reads formats 1 to {VERSION}")]
     Version {
         /// Its format.
         found: u16,
@@ -195,6 +199,7 @@ impl Surrogate {
         for matrix in datasets.into_iter().flatten() {
             packer.add(matrix.view(), Form::Half, 0.0);
         }
+        let paper = self.paper.pack(&mut packer);
         let head = |e: &Embedding| EmbeddingHead {
             pipelines: e.pipelines.clone(),
             initial_rank: e.initial_rank as u32,
@@ -213,6 +218,7 @@ impl Surrogate {
         let columns = Columns { space: self.space.manifest(), added: self.added.clone() };
         let mut body = postcard::to_stdvec(&columns).expect("plain data is always written");
         body.extend(postcard::to_stdvec(&contents).expect("plain data is always written"));
+        body.extend(postcard::to_stdvec(&paper).expect("plain data is always written"));
         body.extend(packer.bytes);
         let compressed =
             zstd::bulk::compress(&body, COMPRESSION).map_err(SurrogateFileError::Packing)?;
@@ -248,15 +254,20 @@ impl Surrogate {
             let (read, after) = postcard::take_from_bytes(rest).map_err(unreadable)?;
             (columns, rest) = (Some(read), after);
         }
-        let (contents, numbers): (Contents, &[u8]) =
+        let (contents, mut numbers): (Contents, &[u8]) =
             postcard::take_from_bytes(rest).map_err(unreadable)?;
-        unpack(columns, contents, numbers)
+        let mut paper = PaperHead::default();
+        if found >= WITH_PAPER {
+            (paper, numbers) = postcard::take_from_bytes(numbers).map_err(unreadable)?;
+        }
+        unpack(columns, contents, paper, numbers)
     }
 }
 
 fn unpack(
     columns: Option<Columns>,
     contents: Contents,
+    paper: PaperHead,
     numbers: &[u8],
 ) -> Result<Surrogate, SurrogateFileError> {
     let (space, added) = match columns {
@@ -327,6 +338,8 @@ fn unpack(
             return Err(damaged("embeddings of datasets have the wrong size"));
         }
     }
+    let n_oboe = oboe.as_ref().map(|e: &Embedding| e.pipelines.len());
+    let paper = PaperParts::unpack(paper, &mut unpacker, &space, n_oboe)?;
     if !unpacker.is_done() {
         return Err(damaged("it goes on after its end"));
     }
@@ -345,6 +358,7 @@ fn unpack(
         best_on_average,
         embeddings,
         added,
+        paper,
     })
 }
 

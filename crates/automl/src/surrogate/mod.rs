@@ -9,6 +9,7 @@ mod extend;
 mod facts;
 mod file;
 mod packed;
+mod paper;
 mod runtimes;
 mod size;
 
@@ -25,6 +26,7 @@ pub(crate) use extend::DatasetEmbeddings;
 pub use extend::{DatasetRow, ExtendError, Extension, PipelineColumn};
 pub use facts::{CompletionFacts, RuntimeAccuracy, TrainedDataset, TrainingFacts};
 pub use file::SurrogateFileError;
+pub use paper::{PaperEmbedding, PaperParts, PaperRuntimes};
 pub use runtimes::Runtimes;
 pub(crate) use runtimes::cross_validate as cross_validate_runtimes;
 pub use size::DatasetSize;
@@ -69,6 +71,7 @@ pub struct Surrogate {
     pub(crate) best_on_average: PipelineId,
     pub(crate) embeddings: DatasetEmbeddings,
     pub(crate) added: Vec<AddedBlock>,
+    pub(crate) paper: PaperParts,
 }
 
 impl Surrogate {
@@ -113,6 +116,16 @@ impl Surrogate {
     /// Codes of all pipelines under the kernel model, if they were trained.
     pub fn kernel_oboe(&self) -> Option<&KernelModel<f32>> {
         self.kernel_oboe.as_ref()
+    }
+
+    /// What the paper's systems need as the paper has it, as far as it was trained.
+    pub fn paper_parts(&self) -> &PaperParts {
+        &self.paper
+    }
+
+    /// The same surrogate with other parts for the paper's systems.
+    pub fn with_paper_parts(self, paper: PaperParts) -> Self {
+        Self { paper, ..self }
     }
 
     /// How long pipelines take.

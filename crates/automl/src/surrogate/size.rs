@@ -2,6 +2,9 @@
 
 use pitchpipe_table::{Column, Dataset};
 
+/// One-hot encoding makes at most so many columns of one.
+const MOST_ENCODED: usize = 256;
+
 /// Rows, features before and after one-hot encoding, and classes.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DatasetSize {
@@ -24,7 +27,7 @@ impl DatasetSize {
     pub fn of(dataset: &Dataset) -> Self {
         let encoded = |column: &Column| match column {
             Column::Numeric(_) => 1,
-            Column::Categorical { n_levels, .. } => *n_levels as usize,
+            Column::Categorical { n_levels, .. } => (*n_levels as usize).min(MOST_ENCODED),
         };
         Self {
             n_rows: dataset.n_rows(),

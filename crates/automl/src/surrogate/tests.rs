@@ -45,7 +45,15 @@ fn example() -> Surrogate {
         initial_rank: 2,
     };
     let space = SearchSpace::paper();
+    let tensor = PaperEmbedding::fit(errors.view(), space.estimators().len()).unwrap();
+    let paper = PaperParts {
+        kernel: Some(tensor.clone()),
+        tensor: Some(tensor),
+        oboe_deviations: Some(vec![0.02; 183]),
+        runtimes: Some(PaperRuntimes::fit(&space, &sizes, secs.view()).unwrap()),
+    };
     Surrogate {
+        paper,
         facts: TrainingFacts {
             search_space: crate::offline::search_space_key(),
             ..TrainingFacts::default()
@@ -59,6 +67,7 @@ fn example() -> Surrogate {
         best_on_average: 21_669.into(),
         embeddings: DatasetEmbeddings::default(),
         added: Vec::new(),
+        paper: PaperParts::default(),
         space,
     }
 }
@@ -99,6 +108,33 @@ fn bytes_give_the_same_surrogate_back_to_the_digits_that_matter() {
 }
 
 #[test]
+fn the_section_of_the_papers_systems_comes_back() {
+    let ours = example();
+    let read = Surrogate::from_bytes(&ours.to_bytes().unwrap()).unwrap();
+    let (a, b) = (ours.paper_parts(), read.paper_parts());
+    let (x, y) = (a.tensor.as_ref().unwrap(), b.tensor.as_ref().unwrap());
+    assert_eq!((x.initial, x.embedding.most()), (y.initial, y.embedding.most()));
+    let (x, y) = (x.embedding.parts().0, y.embedding.parts().0);
+    let apart = (x - y).iter().fold(0.0_f32, |most, d| most.max(d.abs()));
+    assert!(apart < 1e-3, "{apart}");
+    assert_eq!(b.oboe_deviations.as_ref().map(Vec::len), Some(183));
+    let size = DatasetSize {
+        n_rows: 250,
+        n_features: 5,
+        n_encoded: 8,
+        n_classes: Some(2),
+        largest_scale: None,
+    };
+    let secs = |parts: &PaperParts| {
+        parts.runtimes.as_ref().unwrap().predict_secs(&SearchSpace::paper(), &size)
+    };
+    for (x, y) in secs(a).into_iter().zip(secs(b)) {
+        let (x, y) = (x.unwrap(), y.unwrap());
+        assert!(x > 0.0 && (x / y - 1.0).abs() < 1e-2, "{x} {y}");
+    }
+}
+
+#[test]
 fn a_cut_or_changed_file_is_a_typed_error() {
     let bytes = example().to_bytes().unwrap();
     assert!(matches!(Surrogate::from_bytes(b"PK\x03\x04"), Err(SurrogateFileError::NotASurrogate)));
@@ -112,7 +148,7 @@ fn a_cut_or_changed_file_is_a_typed_error() {
     let mut later = bytes;
     later[4] = 9;
     let message = Surrogate::from_bytes(&later).unwrap_err().to_string();
-    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 and 2");
+    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 to 3");
 }
 
 #[test]
@@ -157,11 +193,13 @@ fn bytes_that_ask_for_more_than_there_is_get_nothing() {
 #[test]
 fn the_embedded_surrogate_speaks_of_all_pipelines() {
     let surrogate = Surrogate::embedded();
+    let n_pipelines = SearchSpace::all().n_pipelines();
+    assert!(n_pipelines > N_PIPELINES && surrogate.space().n_pipelines() == n_pipelines);
     for kind in [ErrorKind::Native, ErrorKind::Decided] {
-        assert_eq!(surrogate.prior(kind).map(|p| p.n_pipelines()), Some(N_PIPELINES));
+        assert_eq!(surrogate.prior(kind).map(|p| p.n_pipelines()), Some(n_pipelines));
     }
     assert_eq!(surrogate.oboe().map(|e| e.pipelines.len()), Some(183));
-    assert_eq!(surrogate.tensor_oboe().map(|e| e.pipelines.len()), Some(N_PIPELINES));
+    assert_eq!(surrogate.tensor_oboe().map(|e| e.pipelines.len()), Some(n_pipelines));
     assert!(surrogate.kernel_oboe().is_some());
     let size = DatasetSize {
         n_rows: 1000,
@@ -171,7 +209,7 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
         largest_scale: None,
     };
     let secs = surrogate.runtimes().predict_secs(&size);
-    assert!(secs.len() == N_PIPELINES && secs.iter().all(|t| t.is_finite() && *t > 0.0));
+    assert!(secs.len() == n_pipelines && secs.iter().all(|t| t.is_finite() && *t > 0.0));
     let bytes = include_bytes!("../../data/default.surrogate");
     assert!(bytes.len() < 8_000_000, "{} bytes", bytes.len());
 }

@@ -22,6 +22,8 @@ struct Object<'a> {
     columns: Vec<ColumnObject<'a>>,
     notes: Vec<String>,
     warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta_features: Option<InOrder<'a, Option<f64>>>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +77,9 @@ pub(super) fn of(description: &Description<'_>) -> String {
         columns: report.columns.iter().map(column).collect(),
         notes: said(false),
         warnings: said(true),
+        meta_features: Some(&description.meta_features)
+            .filter(|features| !features.is_empty())
+            .map(|features| InOrder(features.clone())),
     };
     serde_json::to_string_pretty(&object).expect("names are strings and numbers finite") + "\n"
 }

@@ -3,7 +3,7 @@
 mod json;
 mod summary;
 
-use pitchpipe_table::{CancelCheck, Report, Schema, read};
+use pitchpipe_table::{CancelCheck, Dataset, MetaFeature, Report, Schema, read};
 
 use crate::args::DescribeArgs;
 use crate::failure::Failure;
@@ -13,6 +13,8 @@ struct Description<'a> {
     file: &'a str,
     target: Option<&'a str>,
     report: &'a Report,
+    /// Empty where they were not asked for.
+    meta_features: Vec<MetaFeature>,
 }
 
 pub(crate) fn run(args: &DescribeArgs) -> Result<String, Failure> {
@@ -21,8 +23,16 @@ pub(crate) fn run(args: &DescribeArgs) -> Result<String, Failure> {
     let table =
         read(&source, &args.table.read_options(args.target.as_ref()), &CancelCheck::never())?;
     let options = args.table.schema_options(args.target.as_ref());
-    let (_, report) =
-        Schema::infer(table, &options).map_err(|error| Failure::of_schema(&file, &error))?;
-    let description = Description { file: &file, target: args.target.as_deref(), report: &report };
+    let unclear = |error| Failure::of_schema(&file, &error);
+    let (meta_features, report) = if args.meta_features {
+        let (dataset, report) = Dataset::from_table(table, &options).map_err(unclear)?;
+        let features = pitchpipe_automl::meta_features(&dataset)
+            .map_err(|error| Failure::new(format!("{file}: {error}")))?;
+        (features, report)
+    } else {
+        (Vec::new(), Schema::infer(table, &options).map_err(unclear)?.1)
+    };
+    let target = args.target.as_deref();
+    let description = Description { file: &file, target, report: &report, meta_features };
     Ok(if args.json { json::of(&description) } else { summary::of(&description) })
 }

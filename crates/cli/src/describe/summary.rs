@@ -24,6 +24,7 @@ pub(super) fn of(description: &Description<'_>) -> String {
             |note: &&Note| note.is_warning() == warnings && !matches!(note, Note::LeftOut { .. });
         report.notes.iter().filter(is_said).map(Note::to_string).collect()
     };
+    parts.push(meta_features(description));
     parts.push(list("notes", &said(false)));
     parts.push(list("warnings", &said(true)));
     if description.target.is_none() {
@@ -31,6 +32,20 @@ pub(super) fn of(description: &Description<'_>) -> String {
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// Names and values; those that the table does not have say so.
+fn meta_features(description: &Description<'_>) -> String {
+    if description.meta_features.is_empty() {
+        return String::new();
+    }
+    let width = description.meta_features.iter().map(|f| f.0.len()).max().unwrap_or(0);
+    let mut text = "meta-features\n".to_owned();
+    for (name, value) in &description.meta_features {
+        let value = value.map_or("none".to_owned(), |v| format!("{v:.4}"));
+        text += &format!("  {name:width$}  {value}\n");
+    }
+    text
 }
 
 fn heading(description: &Description<'_>) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use pitchpipe_automl::{Combination, Method};
+use pitchpipe_automl::{Combination, DesignKind, KernelPrediction, Method, RuntimeKind};
 
 use pitchpipe_table::{DependsOn, Metric};
 
@@ -77,6 +77,21 @@ pub(crate) struct FitArgs {
     /// the paper's methods (oboe, tensor-oboe, kernel-oboe) vote and the others average
     #[arg(long, value_name = "WAY", value_parser = ensemble())]
     pub(crate) ensemble: Option<Combination>,
+
+    /// How oboe, tensor-oboe and kernel-oboe choose what to run first: the paper's greedy design, the same weighted by how
+    /// well pipelines are predicted, the convex relaxation (oboe only), or at random; greedy by default
+    #[arg(long, value_name = "WAY", value_parser = words(DesignKind::ALL, DesignKind::name))]
+    pub(crate) design: Option<DesignKind>,
+
+    /// How oboe, tensor-oboe and kernel-oboe predict runtimes: the paper's polynomials of seconds, or those of logarithms
+    /// that the other methods use; the paper's by default
+    #[arg(long, value_name = "FORM", value_parser = words(RuntimeKind::ALL, RuntimeKind::name))]
+    pub(crate) runtimes: Option<RuntimeKind>,
+
+    /// How kernel-oboe predicts errors: by the embeddings of the tensor that its kernel method completed, or by the closed
+    /// form on its codes; by embeddings by default
+    #[arg(long, value_name = "WAY", value_parser = words(KernelPrediction::ALL, KernelPrediction::name))]
+    pub(crate) kernel_prediction: Option<KernelPrediction>,
 
     /// What the model is to be good at
     #[arg(long, default_value = "balanced-error", value_parser = metric())]
@@ -160,6 +175,18 @@ fn method() -> impl TypedValueParser<Value = Method> {
     let names = Method::ALL.map(Method::name);
     PossibleValuesParser::new(names)
         .map(|name| name.parse().expect("the possible values are names of methods"))
+}
+
+/// Values by their names.
+fn words<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let value = move |word: String| {
+        let found = all.iter().copied().find(|&v| name(v) == word);
+        found.expect("the possible values are these names")
+    };
+    PossibleValuesParser::new(all.iter().map(move |&v| name(v))).map(value)
 }
 
 fn ensemble() -> impl TypedValueParser<Value = Combination> {

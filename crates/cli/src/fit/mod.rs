@@ -15,11 +15,13 @@ use std::time::{Duration, Instant};
 
 pub(crate) use args::{FitArgs, port};
 pub(crate) use live::not_served;
+use pitchpipe_automl::online::address_space_limit;
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Model};
+use pitchpipe_automl::{AutoMl, Model, PaperOptions};
 use pitchpipe_report::Live;
 use pitchpipe_table::{
-    CancelCheck, Dataset, Report as TableReport, Source, TableError, read, write_atomically,
+    CancelCheck, Dataset, Report as TableReport, Source, TableError, read, stand_by, stand_down,
+    write_atomically,
 };
 
 use crate::Done;
@@ -71,7 +73,12 @@ fn search(
         .started_at(started)
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
-        .keep_back(report::kept_back(args));
+        .keep_back(report::kept_back(args))
+        .paper_options(PaperOptions {
+            design: args.design,
+            runtimes: args.runtimes,
+            kernel_prediction: args.kernel_prediction,
+        });
     if let Some(combination) = args.ensemble {
         search = search.ensemble(combination);
     }
@@ -92,6 +99,10 @@ fn search(
     }
     if let Some(live) = live {
         search = search.watch(live.watch());
+    }
+    let _waiting = Waiting;
+    if address_space_limit().is_some() {
+        search = search.keep_drafts(keep_draft(args.out.clone()));
     }
     let reporter = Reporter::new(args, started, interrupt.flag());
     let result = search.fit_with(&dataset, |event| live::tell(&event, &reporter, live));
@@ -144,6 +155,26 @@ fn save(model: &Model, out: &Path) -> Result<u64, Failure> {
         .map_err(|error| Failure::new(format!("the model could not be encoded: it {error}")))?;
     write_atomically(out, &bytes)?;
     Ok(bytes.len() as u64)
+}
+
+/// Under a limit on the address space memory may be refused at any moment, which ends the process. The best model so far
+/// then waits beside the place of the last one.
+fn keep_draft(out: PathBuf) -> impl Fn(&Model) + Send + Sync + 'static {
+    move |model| {
+        if let Ok(bytes) = model.to_bytes() {
+            // The search does not end because this cannot be written: the model at its end may be.
+            let _ = stand_by(&out, &bytes);
+        }
+    }
+}
+
+/// However a search ends here, nothing waits any more.
+struct Waiting;
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        stand_down();
+    }
 }
 
 /// Tables are read within the budget, and no longer than until Ctrl-C.

@@ -48,6 +48,7 @@ fn opening(file: &str, report: &Report) -> String {
         StopReason::TimeBudget => "the time budget was used",
         StopReason::MaxEvaluations => "as many pipelines were run as were asked for",
         StopReason::Cancelled => "it was interrupted",
+        StopReason::OutOfMemory => "memory ran out, and this is the best there was a while before",
         _ => "nothing was left that would fit the time",
     };
     let rows = match report.n_rows_used {

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ExtendArgs) -> Result<String, Failure> {
         return Err(Failure::with_help(message, help));
     }
     for name in &extension.not_placed {
-        let why = "has too few runs of known pipelines to be placed; not used";
+        let why = "has too few runs of known pipelines to be placed; its times alone are used";
         say_line(format_args!("warning: {name} {why}"));
     }
     surrogate.write(&args.out)?;

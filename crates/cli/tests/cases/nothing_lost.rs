@@ -230,6 +230,26 @@ fn too_little_memory_is_said_with_the_figure() {
             ..PLAIN
         },
         Case {
+            name: "memory that cannot be had in a search leaves the best model so far",
+            // What the standard library does then is to abort.
+            line: "ulimit -v 16000000
+                pitchpipe fit data.csv --target kind --time-budget 600s --threads 1 --quiet --out new.pp &
+                for i in $(seq 1200); do ls .new.pp.*.tmp > /dev/null 2>&1 && break; sleep 0.05; done
+                sleep 0.2; kill -ABRT $!; wait $!; code=$?
+                pitchpipe inspect new.pp | sed -n 3p; exit $code",
+            code: 3,
+            stderr: &["error: out of memory: the limit is ", "saved: the best model so far"],
+            stdout: &["memory ran out, and this is the best there was a while before"],
+            changes: &["new.pp"],
+            ..PLAIN
+        },
+        Case {
+            name: "and nothing beside it where all went well",
+            line: "ulimit -v 16000000; pitchpipe fit data.csv $FIT --quiet --out new.pp",
+            changes: &["new.pp"],
+            ..PLAIN
+        },
+        Case {
             name: "a file longer than the shell allows",
             line: "ulimit -f 1; pitchpipe fit data.csv $FIT --quiet --out new.pp",
             code: 1,

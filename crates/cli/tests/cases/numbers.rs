@@ -77,3 +77,74 @@ fn predictions_join_their_rows() {
         },
     ]);
 }
+
+#[test]
+fn labels_stay_as_they_are_written() {
+    // Two labels in the place of `small` and `large`, and how many predictions are of each.
+    let line = |small: &str, large: &str| -> &'static str {
+        let text = format!(
+            "sed 's/small$/{small}/;s/large$/{large}/' data.csv > t.csv
+            pitchpipe fit t.csv $FIT --quiet --out new.pp && pitchpipe predict new.pp t.csv | sort | uniq -c"
+        );
+        Box::leak(text.into_boxed_str())
+    };
+    let written = Case { changes: &["new.pp", "t.csv"], ..PLAIN };
+    check(&[
+        Case {
+            name: "with zeros in front",
+            line: line("02139", "10001"),
+            stdout: &[" 02139\n", " 10001\n"],
+            ..written
+        },
+        Case {
+            name: "with a fraction of nothing",
+            line: line("1.0", "2.0"),
+            stdout: &[" 1.0\n", " 2.0\n"],
+            ..written
+        },
+        Case {
+            name: "beyond what a float tells apart",
+            line: line("9007199254740992", "9007199254740993"),
+            stdout: &[" 9007199254740992\n", " 9007199254740993\n"],
+            ..written
+        },
+        Case {
+            name: "in words for truth",
+            line: line("TRUE", "FALSE"),
+            stdout: &[" TRUE\n", " FALSE\n"],
+            ..written
+        },
+    ]);
+}
+
+#[test]
+fn figures_that_could_be_mistaken_are_explained() {
+    check(&[
+        Case {
+            name: "that the balanced error is not one minus the balanced accuracy",
+            line: "sed '2~3s/[a-z]*$/middling/' data.csv > t.csv; pitchpipe fit t.csv $FIT --out new.pp",
+            stdout: &["(beyond two classes the balanced error is not one minus the balanced accuracy"],
+            changes: &["new.pp", "t.csv"],
+            ..PLAIN
+        },
+        Case {
+            name: "by which rule a class is decided on, and that it can be chosen",
+            line: "pitchpipe inspect m.pp",
+            stdout: &[
+                "so that rare classes count as much as common ones: the rule for balanced error",
+                "(pitchpipe predict --decision chooses another",
+            ],
+            ..PLAIN
+        },
+        Case {
+            name: "that a table had no header is remembered",
+            line: "tail -n +2 data.csv > t.csv
+                pitchpipe fit t.csv --no-header ${FIT/kind/column_4} --quiet --out new.pp; head -3 t.csv > u.csv
+                pitchpipe predict new.pp u.csv | wc -l",
+            code: 0,
+            stdout: &["4\n"],
+            changes: &["new.pp", "t.csv", "u.csv"],
+            ..PLAIN
+        },
+    ]);
+}

@@ -38,3 +38,32 @@ fn fit_says_what_it_left_out_in_every_way_of_saying() {
         },
     ]);
 }
+
+#[test]
+fn the_reader_says_what_it_guessed_where_the_work_is_done() {
+    let written = Case { changes: &["new.pp", "t.csv"], ..PLAIN };
+    check(&[
+        Case {
+            name: "the encoding",
+            line: "sed 's/red/caf\\xe9/' data.csv > t.csv; pitchpipe fit t.csv $FIT --out new.pp",
+            stderr: &["note: t.csv: the text is not UTF-8 (first seen on line ", "read as Latin-1"],
+            ..written
+        },
+        Case {
+            name: "what separates cells",
+            line: "tr , ';' < data.csv > t.csv; pitchpipe fit t.csv $FIT --out new.pp",
+            stderr: &["note: t.csv: cells are separated by semicolons"],
+            ..written
+        },
+        Case {
+            name: "lines that are blank, of which those at the end are nothing",
+            line: "{ head -9 data.csv; echo; tail -n +10 data.csv; echo; echo; } > t.csv
+                pitchpipe fit t.csv $FIT --out new.pp",
+            stderr: &[
+                "warning: t.csv: line 10 is blank and counts as a row of missing cells",
+                "left out 1 of 121 rows without a value in \"kind\"",
+            ],
+            ..written
+        },
+    ]);
+}

@@ -81,6 +81,25 @@ fn what_is_no_table_is_called_by_its_name() {
             ..refused
         },
         Case {
+            name: "a compressed table that goes on after its end",
+            line: "{ gzip -c data.csv; echo more; } > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv is damaged: its gzip data cannot be decoded (other data follows its end)"],
+            ..refused
+        },
+        Case {
+            name: "a compressed table that is cut short",
+            line: "gzip -c data.csv | head -c 200 > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv ends before its gzip data does"],
+            ..refused
+        },
+        Case {
+            name: "a model that is too long",
+            line: "{ cat m.pp; echo more; } > t.csv; pitchpipe inspect t.csv",
+            stderr: &["error: t.csv is too long: ", " bytes where its header says ", "help: copy the file again"],
+            not: &["cut short"],
+            ..refused
+        },
+        Case {
             name: "a table of nothing but the target",
             line: "printf 'y\\na\\nb\\na\\n' > t.csv; pitchpipe fit t.csv --target y --out new.pp",
             stderr: &["error: t.csv: no column is left to learn from: the table has no column but the target", "help: add columns to learn from"],

@@ -10,6 +10,10 @@ use crate::{Features, FitContext, FitError};
 /// Codes up to this are looked up in a table; a sparse or fractional category is searched for.
 const LARGEST_TABLE: f64 = 65_536.0;
 
+/// The most categories of a column that get columns of their own: a level met once or twice teaches nothing, and thousands of
+/// columns take long. The rarest of more have no column, and zero in all others.
+const MOST_CATEGORIES: usize = 256;
+
 /// The categories of each categorical column, sorted.
 ///
 /// They are numbers *after imputation*, so that the mean of codes can be a category of its own.
@@ -24,7 +28,7 @@ impl FittedOneHot {
         let mut categories = Vec::with_capacity(x.categorical.len());
         for (j, &is_categorical) in x.categorical.iter().enumerate() {
             ctx.check_deadline()?;
-            categories.push(is_categorical.then(|| distinct(x.features.column(j))));
+            categories.push(is_categorical.then(|| most_frequent(x.features.column(j))));
         }
         Ok(Self { categories })
     }
@@ -69,6 +73,22 @@ impl FittedOneHot {
         }
         Ok(Arc::new(Features::from_columns(n, n_cols, values)))
     }
+}
+
+/// The distinct values, ascending; of very many those that most rows have. The smaller wins a draw.
+fn most_frequent(values: &[f64]) -> Vec<f64> {
+    let all = distinct(values);
+    if all.len() <= MOST_CATEGORIES {
+        return all;
+    }
+    let find = Lookup::new(&all);
+    let mut counts = vec![0usize; all.len()];
+    values.iter().filter_map(|&value| find.position(value)).for_each(|k| counts[k] += 1);
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&k| std::cmp::Reverse(counts[k]));
+    order.truncate(MOST_CATEGORIES);
+    order.sort_unstable();
+    order.into_iter().map(|k| all[k]).collect()
 }
 
 /// The distinct values, ascending.

@@ -4,6 +4,7 @@ use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use super::from_scores::{first_largest, softmax};
 use super::tree::{StumpFinder, StumpSplit};
 use crate::component::above_zero;
 use crate::scikit_learn::{PythonHelper, PythonScript};
@@ -223,16 +224,6 @@ impl Sides {
     }
 }
 
-fn first_largest(values: &[f64]) -> usize {
-    let mut best = 0;
-    for (k, &value) in values.iter().enumerate() {
-        if value > values[best] {
-            best = k;
-        }
-    }
-    best
-}
-
 impl Classifier for FittedAdaBoost {
     fn n_classes(&self) -> usize {
         self.n_classes
@@ -276,7 +267,7 @@ fn decide(votes: &[f64], n_classes: usize, n_stumps: usize) -> Prediction {
     let mut labels = Vec::with_capacity(votes.len() / n_classes);
     for votes in votes.chunks_exact(n_classes) {
         let mean: Vec<f64> = votes.iter().map(|v| v / n_stumps.max(1) as f64).collect();
-        let scores: Vec<f64> = if n_classes == 2 {
+        let mut scores: Vec<f64> = if n_classes == 2 {
             let decision = mean[1] - mean[0];
             labels.push(u32::from(decision > 0.0));
             vec![-decision / 2.0, decision / 2.0]
@@ -284,10 +275,8 @@ fn decide(votes: &[f64], n_classes: usize, n_stumps: usize) -> Prediction {
             labels.push(first_largest(&mean) as u32);
             mean.iter().map(|v| v / (n_classes - 1) as f64).collect()
         };
-        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let exponentials: Vec<f64> = scores.iter().map(|s| (s - largest).exp()).collect();
-        let sum: f64 = exponentials.iter().sum();
-        values.extend(exponentials.iter().map(|e| e / sum));
+        softmax(&mut scores);
+        values.extend(scores);
     }
     Prediction {
         probabilities: Probabilities::from_rows(n_classes, values),

@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use super::from_scores::{first_largest, softmax};
 use super::knn::unit_of;
 use crate::scikit_learn::PythonScript;
 use crate::{
@@ -180,7 +181,8 @@ impl Classifier for FittedGaussianNb {
                 if !row.iter().all(|l| l.is_finite()) {
                     self.nearest_class(x.row(i), row);
                 }
-                labels.push(softmax(row));
+                labels.push(first_largest(row) as u32);
+                softmax(row);
             }
         }
         Ok(Prediction {
@@ -232,24 +234,6 @@ impl FittedGaussianNb {
             *l = if distances.iter().any(|d| *d < distances[c]) { -1e6 } else { 0.0 };
         }
     }
-}
-
-/// Turns logarithms into probabilities that sum to one; returns the first largest.
-fn softmax(row: &mut [f64]) -> u32 {
-    let mut best = 0;
-    for c in 1..row.len() {
-        if row[c] > row[best] {
-            best = c;
-        }
-    }
-    let top = row[best];
-    let mut sum = 0.0;
-    for v in row.iter_mut() {
-        *v = (*v - top).exp();
-        sum += *v;
-    }
-    row.iter_mut().for_each(|v| *v /= sum);
-    best as u32
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use super::from_scores::{logistic, softmax};
 use super::tree::{MaxFeatures, Node, Regressor, are_sound, find_leaves};
 use crate::component::{above_zero, evaluate_alone};
 use crate::scikit_learn::PythonScript;
@@ -253,17 +254,4 @@ impl Classifier for FittedGradientBoosting {
         }
         Ok(Prediction::most_probable(Probabilities::from_rows(self.n_classes, scores)))
     }
-}
-
-#[inline]
-pub(super) fn logistic(score: f64) -> f64 {
-    1.0 / (1.0 + (-score).exp())
-}
-
-/// Scores to probabilities; an overflowing score takes all.
-pub(super) fn softmax(scores: &mut [f64]) {
-    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
-    let sum: f64 = scores.iter().sum();
-    scores.iter_mut().for_each(|s| *s /= sum);
 }

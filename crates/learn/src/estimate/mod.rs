@@ -35,6 +35,7 @@ macro_rules! with_estimators {
 mod adaboost;
 mod decision_tree;
 mod extra_trees;
+mod from_scores;
 mod gaussian_nb;
 mod gradient_boosting;
 pub(crate) mod histogram_boosting;
@@ -53,7 +54,7 @@ pub use decision_tree::DecisionTree;
 pub use extra_trees::ExtraTrees;
 pub use gaussian_nb::{FittedGaussianNb, GaussianNb};
 pub use gradient_boosting::{FittedGradientBoosting, GradientBoosting};
-pub use histogram_boosting::{FittedHistogramBoosting, HistogramBoosting};
+pub use histogram_boosting::{ClassWeight, FittedHistogramBoosting, Growth, HistogramBoosting};
 pub use knn::{FittedKnn, Knn, Minkowski};
 pub use linear_svm::{FittedLinearSvm, LinearSvm};
 pub use logistic_regression::{FittedLogisticRegression, LogisticRegression, Penalty, Solver};

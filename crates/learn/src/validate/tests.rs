@@ -222,7 +222,7 @@ fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
     let text = "impute(mean) > one_hot > standardise > all_features > gaussian_nb";
     let one_hot: Pipeline = text.parse().unwrap();
     let codes: Pipeline = text.replace("one_hot", "codes").parse().unwrap();
-    let options = Validation { memory_limit: Some(64 << 20), ..Validation::default() };
+    let options = Validation { memory_limit: Some(3 << 20), ..Validation::default() };
     let outcomes = options.outcomes(&dataset, &[one_hot, codes]).unwrap();
     assert!(matches!(outcomes[0], Outcome::Failed(FitError::OutOfMemory { .. })));
     assert!(matches!(outcomes[1], Outcome::Finished(_)));

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use super::{partial, refused, shaped};
 use crate::pool;
 
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Tensor<'py> = Bound<'py, PyArrayDyn<f64>>;
 type Matrix<'py> = Bound<'py, PyArray2<f64>>;
 
@@ -70,15 +71,17 @@ pub(crate) fn complete_tucker<'py>(
     Ok((values, Tucker { inner: done.tucker }, done.progress.residuals))
 }
 
+/// Completed values, the decomposition, residuals; ranks, shrinkage, and the error on entries held out.
+type Chosen<'py> = (Tensor<'py>, Tucker, Vec<f64>, Vec<usize>, f64, f64);
+
 /// The same with ranks and shrinkage chosen on entries held out: also those, and the error there.
 #[pyfunction]
-#[allow(clippy::type_complexity)]
 pub(crate) fn complete_chosen<'py>(
     py: Python<'py>,
     errors: PyReadonlyArrayDyn<'_, f64>,
     seed: u64,
     n_threads: usize,
-) -> PyResult<(Tensor<'py>, Tucker, Vec<f64>, Vec<usize>, f64, f64)> {
+) -> PyResult<Chosen<'py>> {
     let observed = partial(&errors)?;
     let pool = pool::of(n_threads)?;
     let (done, choice) =
@@ -199,7 +202,7 @@ impl KernelModel {
         pipelines: Vec<usize>,
         errors: PyReadonlyArray1<'_, f64>,
         ridge: f64,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    ) -> PyResult<Vector<'py>> {
         let errors: Vec<f64> = errors.as_array().to_vec();
         let all = self.inner.predict_dataset(&pipelines, &errors, ridge).map_err(refused)?;
         Ok(PyArray1::from_vec(py, all))
@@ -211,7 +214,7 @@ impl KernelModel {
         py: Python<'py>,
         datasets: Vec<usize>,
         errors: PyReadonlyArray1<'_, f64>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Vector<'py>, Vector<'py>)> {
         let errors: Vec<f64> = errors.as_array().to_vec();
         let new = self.inner.predict_pipeline(&datasets, &errors).map_err(refused)?;
         Ok((PyArray1::from_vec(py, new.errors), PyArray1::from_vec(py, new.code)))
@@ -225,7 +228,7 @@ pub(crate) fn pca<'py>(
     matrix: PyReadonlyArray2<'_, f64>,
     rank: usize,
     n_threads: usize,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, Matrix<'py>, Matrix<'py>)> {
+) -> PyResult<(Vector<'py>, Matrix<'py>, Matrix<'py>)> {
     let matrix = matrix.as_array().to_owned();
     let pool = pool::of(n_threads)?;
     let fit = || pool.install(|| Pca::fit(matrix.view(), rank));

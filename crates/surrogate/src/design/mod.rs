@@ -103,3 +103,18 @@ fn check_limit(limit_secs: f64) -> Result<(), SurrogateError> {
     let (name, wanted) = ("time limit of the design", "zero seconds or more");
     Err(SurrogateError::Setting { name, value: limit_secs, wanted })
 }
+
+/// Standard deviation of what embeddings leave of each column of completed errors, datasets x pipelines; rows of `y`
+/// are orthonormal (paper, Appendix C).
+pub fn deviations(errors: ArrayView2<f32>, y: ArrayView2<f32>) -> Vec<f64> {
+    let fitted = errors.dot(&y.t()).dot(&y);
+    let m = errors.nrows().max(1) as f64;
+    let of_column = |(own, fitted): (ndarray::ArrayView1<f32>, ndarray::ArrayView1<f32>)| {
+        let squares = own.iter().zip(fitted).map(|(e, f)| f64::from(e - f).powi(2));
+        (squares.sum::<f64>() / m).sqrt().max(LEAST_DEVIATION)
+    };
+    errors.columns().into_iter().zip(fitted.columns()).map(of_column).collect()
+}
+
+/// No pipeline is predicted better than this.
+const LEAST_DEVIATION: f64 = 1e-6;

@@ -2,9 +2,9 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use crate::embedding::Pca;
+use crate::embedding::{Pca, energy_rank};
 use crate::error::SurrogateError;
-use crate::policy::{PaperLoop, Rounds};
+use crate::policy::{PaperLoop, PaperSettings, Rounds, Vectors};
 
 /// Ridge of the regression on codes (ALGORITHMS §8b).
 pub const KERNEL_RIDGE: f64 = 1e-2;
@@ -30,32 +30,25 @@ pub struct KernelSetup<'a> {
     pub budget_secs: f64,
     /// A pipeline to run first.
     pub baseline: Option<usize>,
+    /// How the loop is run.
+    pub settings: PaperSettings,
 }
 
 /// The paper's loop on the codes of KFMC.
 pub fn kernel_oboe(setup: KernelSetup<'_>) -> Result<PaperLoop, SurrogateError> {
-    let KernelSetup { codes, regress, secs, budget_secs, baseline } = setup;
+    let KernelSetup { codes, regress, secs, budget_secs, baseline, settings } = setup;
     let (n_atoms, n) = codes.dim();
     let pca = Pca::fit(codes, MOST_RANK.min(n_atoms).min(n))?;
-    let rank = rank_of_energy(&pca.singular_values).min(pca.pipelines.nrows());
+    let rank = energy_rank(&pca.singular_values, ENERGY).min(pca.pipelines.nrows());
     // Each direction as long as its singular value says.
     let s = &pca.singular_values;
     let y =
         Array2::from_shape_fn(pca.pipelines.dim(), |(i, j)| (s[i] * pca.pipelines[(i, j)]) as f32);
-    let policy = PaperLoop::new(y.view(), rank, secs, budget_secs, Rounds::Doubling, baseline)?;
+    let vectors = Vectors::nested(y, rank)?;
+    let rounds = Rounds::Doubling;
+    let policy = PaperLoop::with(vectors, secs, budget_secs, rounds, baseline, settings)?;
     Ok(policy.predicting(Box::new(move |seen: &[(usize, f64)]| {
         let (pipelines, errors): (Vec<usize>, Vec<f64>) = seen.iter().copied().unzip();
         regress(&pipelines, &errors, KERNEL_RIDGE)
     })))
-}
-
-/// The least rank that holds enough of the energy.
-fn rank_of_energy(singular_values: &[f64]) -> usize {
-    let total: f64 = singular_values.iter().map(|s| s * s).sum();
-    let mut sum = 0.0;
-    let reaches = |s: &f64| {
-        sum += s * s;
-        sum >= ENERGY * total
-    };
-    1 + singular_values.iter().position(reaches).unwrap_or(0)
 }

@@ -8,14 +8,18 @@
 mod auto;
 mod in_order;
 mod kernel;
+mod overhead;
 mod pace;
 mod paper;
 mod turns;
+mod vectors;
 
 pub use auto::{Auto, AutoSettings, AutoSetup, MostMembers};
 pub use in_order::InOrder;
 pub use kernel::{KERNEL_RIDGE, KernelSetup, Regress, kernel_oboe};
-pub use paper::{PaperLoop, Predictor, Rounds};
+pub use overhead::Overhead;
+pub use paper::{DesignRule, PaperLoop, PaperSettings, Predictor, Rounds};
+pub use vectors::{RankRule, Vectors};
 
 use crate::error::SurrogateError;
 

@@ -3,9 +3,11 @@
 
 use std::collections::VecDeque;
 
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 
-use crate::design::{DesignVectors, by_time};
+use super::overhead::{Overhead, Overheads};
+use super::vectors::{RankRule, Vectors};
+use crate::design::{Criterion, DesignVectors, by_time, random_by_time, relax};
 use crate::error::SurrogateError;
 use crate::least_squares::least_squares;
 use crate::policy::{Next, Observation, Policy, Step};
@@ -30,13 +32,42 @@ const DESIGN_SHARE: f64 = 1.0 / 8.0;
 /// The first target is at least the time of this many of the fastest pipelines per rank.
 const FASTEST_PER_RANK: usize = 5;
 
+/// How the design of a round is made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum DesignRule {
+    /// Greedy, time-constrained (Algorithm 5).
+    #[default]
+    Greedy,
+    /// The same with each vector over the deviation with which its pipeline is predicted (Algorithm 9): one for each.
+    Weighted(Vec<f64>),
+    /// The relaxation, rounded: Oboe's. For few pipelines only.
+    Convex,
+    /// Pipelines at random: the control.
+    Random {
+        /// Decides which.
+        seed: u64,
+    },
+}
+
+/// What the loop does in one way or another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PaperSettings {
+    /// How designs are made.
+    pub design: DesignRule,
+    /// Which rank grows.
+    pub rank_rule: RankRule,
+    /// What a step costs beyond its pipeline's own seconds.
+    pub overhead: Overhead,
+}
+
 /// The paper's loop with least squares on embeddings.
 pub struct PaperLoop {
-    /// Embeddings, largest rank x pipelines, nested.
-    embeddings: Array2<f32>,
+    vectors: Vectors,
+    settings: PaperSettings,
+    overheads: Overheads,
+    n_designs: u64,
     /// Predicted, then measured seconds; infinite where a pipeline cannot be run.
     secs: Vec<f64>,
-    rank: usize,
     rounds: Rounds,
     budget_secs: f64,
     target_secs: f64,
@@ -79,10 +110,20 @@ impl PaperLoop {
         rounds: Rounds,
         baseline: Option<usize>,
     ) -> Result<Self, SurrogateError> {
-        let (largest, n) = embeddings.dim();
-        if rank == 0 || rank > largest {
-            return Err(SurrogateError::Rank { axis: 0, rank, side: largest });
-        }
+        let vectors = Vectors::nested(embeddings.to_owned(), rank)?;
+        Self::with(vectors, secs, budget_secs, rounds, baseline, PaperSettings::default())
+    }
+
+    /// The same with other vectors or settings.
+    pub fn with(
+        vectors: Vectors,
+        secs: &[Option<f64>],
+        budget_secs: f64,
+        rounds: Rounds,
+        baseline: Option<usize>,
+        settings: PaperSettings,
+    ) -> Result<Self, SurrogateError> {
+        let (rank, n) = vectors.y().dim();
         if secs.len() != n {
             return Err(SurrogateError::Size {
                 what: "predicted runtimes",
@@ -90,14 +131,26 @@ impl PaperLoop {
                 got: secs.len(),
             });
         }
+        if let DesignRule::Weighted(deviations) = &settings.design
+            && deviations.len() != n
+        {
+            let (wanted, got) = (n, deviations.len());
+            return Err(SurrogateError::Size { what: "standard deviations", wanted, got });
+        }
+        let overheads = Overheads::new(settings.overhead);
         let secs: Vec<f64> = secs.iter().map(|t| t.unwrap_or(f64::INFINITY)).collect();
         let target_secs = match rounds {
             Rounds::Once { .. } => budget_secs,
-            Rounds::Doubling => first_target(&secs, rank, budget_secs),
+            Rounds::Doubling => {
+                let planned: Vec<f64> = secs.iter().map(|&t| overheads.planned(t)).collect();
+                first_target(&planned, rank, budget_secs)
+            }
         };
         Ok(Self {
-            embeddings: embeddings.to_owned(),
-            rank,
+            vectors,
+            settings,
+            overheads,
+            n_designs: 0,
             rounds,
             budget_secs,
             target_secs,
@@ -126,7 +179,12 @@ impl PaperLoop {
 
     /// How many rows of the embeddings are in use.
     pub fn rank(&self) -> usize {
-        self.rank
+        self.vectors.ranks().datasets
+    }
+
+    /// What a pipeline is planned with.
+    fn planned(&self, pipeline: usize) -> f64 {
+        self.overheads.planned(self.secs[pipeline])
     }
 
     /// The time target of the present round.
@@ -135,7 +193,7 @@ impl PaperLoop {
     }
 
     /// Which pipelines may enter the design of this round, and for how long it may run.
-    fn design(&self, left_secs: f64) -> Result<Vec<usize>, SurrogateError> {
+    fn design(&mut self, left_secs: f64) -> Result<Vec<usize>, SurrogateError> {
         let (limit, longest) = match self.rounds {
             Rounds::Once { design_share } => (design_share * self.budget_secs, f64::INFINITY),
             Rounds::Doubling => {
@@ -145,16 +203,33 @@ impl PaperLoop {
         };
         let limit = limit.min(left_secs);
         let allowed: Vec<usize> = (0..self.secs.len())
-            .filter(|&j| self.secs[j].is_finite() && self.secs[j] <= longest)
+            .filter(|&j| self.secs[j].is_finite() && self.planned(j) <= longest)
             .collect();
         if allowed.is_empty() {
             return Ok(Vec::new());
         }
-        let y = Array2::from_shape_fn((self.rank, allowed.len()), |(i, c)| {
-            self.embeddings[(i, allowed[c])]
-        });
-        let secs: Vec<f64> = allowed.iter().map(|&j| self.secs[j]).collect();
-        let design = by_time(&DesignVectors::new(y.view())?, &secs, limit)?;
+        let all = self.vectors.y();
+        let y = Array2::from_shape_fn((all.nrows(), allowed.len()), |(i, c)| all[(i, allowed[c])]);
+        let secs: Vec<f64> = allowed.iter().map(|&j| self.planned(j)).collect();
+        let design = match &self.settings.design {
+            DesignRule::Greedy => by_time(&DesignVectors::new(y.view())?, &secs, limit)?,
+            DesignRule::Weighted(deviations) => {
+                let own: Vec<f64> = allowed.iter().map(|&j| deviations[j]).collect();
+                by_time(&DesignVectors::weighted(y.view(), &own)?, &secs, limit)?
+            }
+            DesignRule::Convex => match relax(y.view(), &secs, limit, Criterion::D) {
+                Ok(relaxed) => relaxed.round(&secs, limit),
+                // Where what fits the round does not span the space, the relaxation has no optimum.
+                Err(SurrogateError::NotConverged { .. }) => {
+                    by_time(&DesignVectors::new(y.view())?, &secs, limit)?
+                }
+                Err(other) => return Err(other),
+            },
+            DesignRule::Random { seed } => {
+                random_by_time(&secs, limit, true, seed.wrapping_add(self.n_designs))?
+            }
+        };
+        self.n_designs += 1;
         let chosen = design.pipelines.into_iter().map(|c| allowed[c]);
         Ok(chosen.filter(|&j| self.begun_on[j] == 0).collect())
     }
@@ -166,10 +241,9 @@ impl PaperLoop {
 
     /// All pipelines that were not run on the present rows, best-predicted first.
     fn ranking(&self) -> Result<Vec<usize>, SurrogateError> {
-        let y = self.embeddings.slice_axis(Axis(0), (..self.rank).into());
         let predicted = match &self.predictor {
             Some(predict) => predict(&self.seen)?,
-            None => least_squares(y, &self.seen)?,
+            None => least_squares(self.vectors.y(), &self.seen)?,
         };
         let mut order: Vec<usize> = (0..self.secs.len()).filter(|&j| self.is_fresh(j)).collect();
         order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
@@ -192,8 +266,8 @@ impl PaperLoop {
         let mut used = 0.0;
         let mut chosen = Vec::new();
         for j in order {
-            if used + self.secs[j] <= allowed {
-                used += self.secs[j];
+            if used + self.planned(j) <= allowed {
+                used += self.planned(j);
                 chosen.push(j);
             }
         }
@@ -223,8 +297,8 @@ impl PaperLoop {
         let best = self
             .ensemble_error
             .unwrap_or_else(|| self.seen.iter().map(|s| s.1).fold(f64::INFINITY, f64::min));
-        if best < self.best_before && self.rank < self.embeddings.nrows() {
-            self.rank += 1;
+        if best < self.best_before {
+            self.vectors.grow(self.settings.rank_rule)?;
         }
         self.best_before = best;
         if self.rounds != Rounds::Doubling {
@@ -239,7 +313,8 @@ impl PaperLoop {
         self.round_start_left = left_secs;
         let fresh = (0..self.secs.len()).filter(|&j| self.is_fresh(j));
         let fastest = fresh.min_by(|&a, &b| self.secs[a].total_cmp(&self.secs[b]));
-        let Some(fastest) = fastest.filter(|&j| self.secs[j] <= left_secs) else {
+        // As it is planned with: what cannot be planned would leave every further round empty.
+        let Some(fastest) = fastest.filter(|&j| self.planned(j) <= left_secs) else {
             self.phase = Phase::Done;
             return Ok(());
         };
@@ -285,6 +360,7 @@ impl Policy for PaperLoop {
     fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
         // Less than nothing, where what is pending takes longer than was expected.
         let left_secs = left_secs.max(0.0);
+        self.overheads.note_left(left_secs);
         if self.phase == Phase::Design && self.queue.is_empty() && self.seen.is_empty() {
             self.round_start_left = left_secs;
             self.queue = self.design(left_secs)?.into();
@@ -307,6 +383,8 @@ impl Policy for PaperLoop {
 
     fn observe(&mut self, _: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
         self.n_pending = self.n_pending.saturating_sub(1);
+        let secs = observations.iter().filter_map(|o| o.secs);
+        self.overheads.note_step(secs.fold(0.0, f64::max));
         self.take_in(observations);
         Ok(())
     }

@@ -119,6 +119,30 @@ impl RuntimeModel {
         families: &[usize],
         pull: f64,
     ) -> Result<Self, SurrogateError> {
+        let leaning = form.is_log().then_some((pull, BEND));
+        Self::fit_as(form, sizes, secs, families, leaning)
+    }
+
+    /// The paper's form where pipelines have few runs each: they lean on their family's polynomial by this pull, in
+    /// observations.
+    pub fn fit_seconds_pulled(
+        sizes: &[DatasetSize],
+        secs: ArrayView2<f32>,
+        families: &[usize],
+        pull: f64,
+    ) -> Result<Self, SurrogateError> {
+        // Plain squares, as in the paper: no run counts less than another.
+        let leaning = Some((pull, f64::INFINITY));
+        Self::fit_as(RuntimeForm::PaperSeconds, sizes, secs, families, leaning)
+    }
+
+    fn fit_as(
+        form: RuntimeForm,
+        sizes: &[DatasetSize],
+        secs: ArrayView2<f32>,
+        families: &[usize],
+        leaning: Option<(f64, f64)>,
+    ) -> Result<Self, SurrogateError> {
         let (m, n) = secs.dim();
         for (what, wanted, got) in
             [("dataset sizes", m, sizes.len()), ("families of pipelines", n, families.len())]
@@ -147,8 +171,8 @@ impl RuntimeModel {
                 runs.map(|(i, &t)| (i, target(t))).collect()
             })
             .collect();
-        let coefficients = if form.is_log() {
-            fit_in_families(&rows, &recorded, families, pull)?
+        let coefficients = if let Some((pull, bend)) = leaning {
+            fit_in_families(&rows, &recorded, families, pull, bend)?
         } else {
             // The paper's: plain least squares, a ridge of nothing much against singular columns.
             let zero = vec![0.0; terms.len()];
@@ -236,6 +260,7 @@ fn fit_in_families(
     recorded: &[Vec<(usize, f64)>],
     families: &[usize],
     pull: f64,
+    bend: f64,
 ) -> Result<Vec<Vec<f64>>, SurrogateError> {
     let everything =
         pooled(rows, recorded.iter()).ok_or(SurrogateError::Empty { what: "recorded runtimes" })?;
@@ -249,7 +274,7 @@ fn fit_in_families(
     recorded
         .iter()
         .zip(families)
-        .map(|(runs, &family)| fit_robustly(rows, runs, &means[family], pull, BEND))
+        .map(|(runs, &family)| fit_robustly(rows, runs, &means[family], pull, bend))
         .collect()
 }
 

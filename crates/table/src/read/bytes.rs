@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
 use super::{CancelCheck, Source};
 use crate::TableError;
@@ -78,11 +78,30 @@ fn decompress_within<'a>(
     let bytes = result.map_err(|stop| match stop {
         Stop::TooLarge => TableError::TooLarge { file: file.to_owned(), compressed, limit },
         other => other.explain(file, |file, e| match e.kind() {
+            _ if format == "gzip" && goes_on_as_something_else(&stored) => {
+                let reason = "other data follows its end".to_owned();
+                TableError::Corrupt { file: file.to_owned(), format, reason }
+            }
             io::ErrorKind::UnexpectedEof => TableError::Truncated { file: file.to_owned(), format },
             _ => TableError::Corrupt { file: file.to_owned(), format, reason: e.to_string() },
         }),
     })?;
     Ok((Cow::Owned(bytes), Some(format)))
+}
+
+/// Whether bytes are gzip data and then others, which the decoder takes for a beginning that is cut short.
+fn goes_on_as_something_else(mut bytes: &[u8]) -> bool {
+    const MAGIC: [u8; 2] = [0x1f, 0x8b];
+    let mut n_whole = 0;
+    while bytes.starts_with(&MAGIC) {
+        let mut member = GzDecoder::new(bytes);
+        if io::copy(&mut member, &mut io::sink()).is_err() {
+            return false;
+        }
+        bytes = member.into_inner();
+        n_whole += 1;
+    }
+    n_whole > 0 && !bytes.is_empty()
 }
 
 /// Why [`read_all`] stopped early.

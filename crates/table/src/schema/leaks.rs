@@ -1,7 +1,7 @@
 //! What makes a score too good to be true, or too bad to be helped: a column that gives the answer away, one class
 //! under several names, equal rows of different classes. All of it is said, none of it is changed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::{Input, Kind};
 use crate::{Column, Labels, MISSING_CODE, Note};
@@ -183,14 +183,13 @@ pub(super) fn contradictions(columns: &[Column], labels: &Labels) -> Option<Note
             }
         }
     }
-    // The first class and the number of rows of each kind of row, and whether another class was met.
-    let mut kinds: HashMap<u64, (u32, usize, bool)> = HashMap::with_capacity(n_rows);
-    for (&hash, &class) in hashes.iter().zip(labels.codes()) {
-        let kind = kinds.entry(hash).or_insert((class, 0, false));
-        kind.1 += 1;
-        kind.2 |= kind.0 != class;
-    }
-    let n_contradicting: usize = kinds.values().filter(|kind| kind.2).map(|kind| kind.1).sum();
+    // Sorted, equal rows lie together, those of the lowest class first: a third of the memory of a map.
+    let mut rows: Vec<(u64, u32)> =
+        hashes.into_iter().zip(labels.codes().iter().copied()).collect();
+    rows.sort_unstable();
+    let contradict = |kind: &&[(u64, u32)]| kind[0].1 != kind[kind.len() - 1].1;
+    let kinds = rows.chunk_by(|a, b| a.0 == b.0);
+    let n_contradicting: usize = kinds.filter(contradict).map(<[_]>::len).sum();
     (n_contradicting > 0).then_some(Note::Contradictions { n_contradicting, n_rows })
 }
 

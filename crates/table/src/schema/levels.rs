@@ -199,8 +199,7 @@ pub(super) fn levels_of_text(codes: &[u32], dictionary: &[String]) -> (Vec<Strin
     (names, recoded(codes, &position))
 }
 
-/// Keeps the most frequent levels where there are too many; the earlier wins a draw. One-hot encoding makes a column of
-/// each, and a level met once or twice teaches nothing.
+/// Keeps the most frequent levels where there are too many; the earlier wins a draw. Encoders that want fewer merge more.
 pub(super) fn merge_rare(names: Vec<String>, codes: Vec<u32>, most: usize) -> Coded {
     let most = most.max(2);
     if names.len() <= most {

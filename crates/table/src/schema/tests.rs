@@ -106,8 +106,12 @@ fn free_text_goes_unless_it_is_told_to_stay() {
 #[test]
 fn very_many_texts_are_cut_to_the_frequent_ones() {
     let rows: String = (0..1200).map(|i| format!("t{},{}\n", i % 400, i % 2)).collect();
-    let (dataset, report) =
-        Dataset::from_table(table(&format!("t,y\n{rows}")), &target("y")).unwrap();
+    let csv = format!("t,y\n{rows}");
+    let (dataset, _) = Dataset::from_table(table(&csv), &target("y")).unwrap();
+    assert!(matches!(dataset.columns()[0], Column::Categorical { n_levels: 400, .. }));
+    let limits = crate::Limits { n_levels: 256, ..crate::Limits::default() };
+    let options = SchemaOptions { limits, ..target("y") };
+    let (dataset, report) = Dataset::from_table(table(&csv), &options).unwrap();
     assert!(matches!(dataset.columns()[0], Column::Categorical { n_levels: 256, .. }));
     let said = "column \"t\" has 400 different texts; the 145 rarest count as one, \"(other)\"";
     assert!(report.notes.iter().any(|note| note.to_string() == said), "{:?}", report.notes);

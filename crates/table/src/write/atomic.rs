@@ -87,13 +87,13 @@ fn half_written() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// A file that is being written, known to [`abandon_writes`].
-struct Temporary {
+pub(super) struct Temporary {
     path: PathBuf,
 }
 
 impl Temporary {
     /// A new file in the folder of `path`: only within one file system is moving a file one step.
-    fn beside(path: &Path) -> io::Result<(Self, File)> {
+    pub(super) fn beside(path: &Path) -> io::Result<(Self, File)> {
         let place = resolved(path);
         let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let process = std::process::id();
@@ -115,12 +115,16 @@ impl Temporary {
         }
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// It is there under this name no longer.
     fn forget(self) {
         half_written().retain(|path| *path != self.path);
     }
 
-    fn remove(self) {
+    pub(super) fn remove(self) {
         // The first error is the one to tell; a temporary file that stays is the lesser evil.
         let _ = fs::remove_file(&self.path);
         self.forget();
@@ -128,7 +132,7 @@ impl Temporary {
 }
 
 /// A file that takes another's place has its permissions, and its owner where that may be given away.
-fn keep_permissions(place: &Path, temporary: &Path) -> io::Result<()> {
+pub(super) fn keep_permissions(place: &Path, temporary: &Path) -> io::Result<()> {
     let Ok(facts) = fs::metadata(place) else { return Ok(()) };
     #[cfg(unix)]
     {
@@ -141,7 +145,7 @@ fn keep_permissions(place: &Path, temporary: &Path) -> io::Result<()> {
     fs::set_permissions(temporary, facts.permissions())
 }
 
-fn check_place(path: &Path) -> Result<(), WriteError> {
+pub(super) fn check_place(path: &Path) -> Result<(), WriteError> {
     let file = || path.display().to_string();
     if path.is_dir() {
         return Err(WriteError::IsDirectory { file: file() });
@@ -158,12 +162,12 @@ fn check_place(path: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
-fn is_special(path: &Path) -> bool {
+pub(super) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|facts| !facts.is_file())
 }
 
 /// Where a link leads, so that the link stays one.
-fn resolved(path: &Path) -> PathBuf {
+pub(super) fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 

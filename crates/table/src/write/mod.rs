@@ -3,6 +3,7 @@
 mod atomic;
 mod columnar;
 mod csv;
+mod standby;
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use thiserror::Error;
 use crate::{Cells, MISSING_CODE, written_instant};
 
 pub use atomic::{abandon_writes, check_writable, write_atomically};
+pub use standby::{stand_by, stand_down, take_over};
 
 /// A column to be written.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,12 @@
-//! Which datasets of the test corpus are run: all, or a choice made by a rule that looks at sizes alone.
+//! Which datasets of a corpus are run: all, or a choice made by a rule that looks at sizes alone.
 
 use crate::corpus::{self, Entry};
 
 /// The datasets that were asked for, in the index's order; an empty list asks for all.
 ///
 /// `twelve` and `ten` stand for the two fixed choices of bench/automl/README.md.
-pub(super) fn chosen(names: &[String]) -> Result<Vec<Entry>, String> {
-    let all = corpus::index("test")?;
+pub(super) fn chosen(corpus: &str, names: &[String]) -> Result<Vec<Entry>, String> {
+    let all = corpus::index(corpus)?;
     let mut wanted = Vec::new();
     for name in names {
         match name.as_str() {
@@ -14,7 +14,7 @@ pub(super) fn chosen(names: &[String]) -> Result<Vec<Entry>, String> {
             "twelve" => wanted.extend(twelve(&all)),
             "ten" => wanted.extend(ten(&all)),
             name if all.iter().any(|e| e.name == name) => wanted.push(name.to_owned()),
-            name => return Err(format!("the test corpus has no dataset {name:?}")),
+            name => return Err(format!("the corpus {corpus:?} has no dataset {name:?}")),
         }
     }
     Ok(all.into_iter().filter(|e| names.is_empty() || wanted.contains(&e.name)).collect())

@@ -30,10 +30,13 @@ use crate::python::root;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Datasets of the test corpus; `twelve` and `ten` are fixed choices [default: all]
+    /// The part of the corpus: `test`, or `large` for the eight tables of 19,000 rows and more
+    #[arg(long, default_value = "test", value_parser = ["test", "large", "train"])]
+    corpus: String,
+    /// Datasets of the corpus; `twelve` and `ten` are fixed choices of the test corpus [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     datasets: Vec<String>,
-    /// Systems, or the groups ours, sklearn, peers, all
+    /// Systems, or the groups ours, sklearn, lightgbm, peers, all
     #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "ours,sklearn")]
     systems: Vec<Choice>,
     /// Time budgets in seconds [default: 5,15,30; in a report: all that are recorded]
@@ -103,7 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let mut systems: Vec<System> = options.systems.iter().flat_map(|c| c.0.clone()).collect();
     systems.sort();
     systems.dedup();
-    let datasets = datasets::chosen(&options.datasets)?;
+    let datasets = datasets::chosen(&options.corpus, &options.datasets)?;
     let contenders = Contender::all(&systems, options.before.is_some());
     if options.prepare {
         return prepare(options, &contenders, &datasets);

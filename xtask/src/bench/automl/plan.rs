@@ -26,6 +26,11 @@ pub(super) enum System {
     /// scikit-learn's defaults.
     RandomForest,
     HistGradientBoosting,
+    /// One fit of LightGBM, 31 leaves, so many rounds; read it under our decision.
+    #[serde(rename = "lightgbm-100")]
+    Lightgbm100,
+    #[serde(rename = "lightgbm-400")]
+    Lightgbm400,
     /// Peers from PyPI.
     Flaml,
     Tpot,
@@ -46,10 +51,12 @@ impl System {
         Self::Baseline,
     ];
     pub(super) const SKLEARN: [Self; 2] = [Self::RandomForest, Self::HistGradientBoosting];
+    pub(super) const LIGHTGBM: [Self; 2] = [Self::Lightgbm100, Self::Lightgbm400];
     pub(super) const PEERS: [Self; 3] = [Self::Flaml, Self::Tpot, Self::Autogluon];
 
     pub(super) fn all() -> impl Iterator<Item = Self> {
-        Self::OURS.into_iter().chain(Self::SKLEARN).chain(Self::PEERS).chain([Self::AutogluonBest])
+        let others = Self::PEERS.into_iter().chain([Self::AutogluonBest]).chain(Self::LIGHTGBM);
+        Self::OURS.into_iter().chain(Self::SKLEARN).chain(others)
     }
 
     pub(super) fn name(self) -> &'static str {
@@ -64,6 +71,8 @@ impl System {
             Self::Baseline => "baseline",
             Self::RandomForest => "random-forest",
             Self::HistGradientBoosting => "hist-gradient-boosting",
+            Self::Lightgbm100 => "lightgbm-100",
+            Self::Lightgbm400 => "lightgbm-400",
             Self::Flaml => "flaml",
             Self::Tpot => "tpot",
             Self::Autogluon => "autogluon",
@@ -82,7 +91,8 @@ impl System {
 
     /// Whether it takes a time budget; the others do one thing and are done.
     pub(super) fn takes_a_budget(self) -> bool {
-        self != Self::Baseline && !Self::SKLEARN.contains(&self)
+        let does_one_thing = [Self::SKLEARN, Self::LIGHTGBM].concat();
+        self != Self::Baseline && !does_one_thing.contains(&self)
     }
 
     /// Whether the program under test runs it.
@@ -99,7 +109,7 @@ impl System {
     pub(super) fn environment(self) -> Option<&'static str> {
         match self {
             Self::RandomForest | Self::HistGradientBoosting => Some("automl-sklearn"),
-            Self::Flaml => Some("automl-flaml"),
+            Self::Flaml | Self::Lightgbm100 | Self::Lightgbm400 => Some("automl-flaml"),
             Self::Tpot => Some("automl-tpot"),
             Self::Autogluon | Self::AutogluonBest => Some("automl-autogluon"),
             _ => None,
@@ -124,6 +134,7 @@ impl FromStr for Choice {
         Ok(Self(match text {
             "ours" => System::OURS.to_vec(),
             "sklearn" => System::SKLEARN.to_vec(),
+            "lightgbm" => System::LIGHTGBM.to_vec(),
             "peers" => System::PEERS.to_vec(),
             "all" => System::all().collect(),
             name => {

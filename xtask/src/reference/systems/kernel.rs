@@ -6,7 +6,7 @@ use ndarray::{ArrayD, Axis, IxDyn};
 use pitchpipe_automl::offline::published::{AXES, N_PIPELINES};
 use pitchpipe_automl::offline::train::KERNEL_ATOMS;
 use pitchpipe_surrogate::complete::{KernelModel, Kfmc};
-use pitchpipe_surrogate::policy::{KernelSetup, Regress, kernel_oboe};
+use pitchpipe_surrogate::policy::{KernelSetup, PaperSettings, Regress, kernel_oboe};
 use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 use rayon::prelude::*;
 
@@ -42,7 +42,10 @@ pub(super) fn fold(
                 paper(&row, |budget_secs| {
                     let regress = regress(&model, offset);
                     let (codes, baseline) = (codes.t(), Some(BASELINE));
-                    kernel_oboe(KernelSetup { codes, regress, secs: &secs, budget_secs, baseline })
+                    let (secs, settings) = (secs.as_slice(), PaperSettings::default());
+                    let setup =
+                        KernelSetup { codes, regress, secs, budget_secs, baseline, settings };
+                    kernel_oboe(setup)
                 })
             };
             Ok(vec![run(&none)?, run(&means)?])

@@ -3,6 +3,7 @@
 
 mod complete;
 mod decided;
+mod paper;
 mod stack;
 
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use pitchpipe_surrogate::{Pca, SurrogateError};
 
 use super::search_space_key;
 use crate::surrogate::{
-    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, ExtendError, RuntimeAccuracy,
-    Runtimes, Surrogate, TrainedDataset, TrainingFacts, cross_validate_runtimes,
+    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, ExtendError, PaperParts,
+    RuntimeAccuracy, Runtimes, Surrogate, TrainedDataset, TrainingFacts, cross_validate_runtimes,
 };
 use complete::{by_matrix, by_tensor, error_rates, tensor_of};
 use decided::decided_errors;
@@ -151,7 +152,7 @@ impl Training {
             None => self.best_of_slice(stack),
         };
         let runtimes = runtimes(stack, &mut facts)?;
-        Ok(Surrogate {
+        let surrogate = Surrogate {
             space: Arc::clone(&stack.space),
             facts,
             native,
@@ -163,7 +164,11 @@ impl Training {
             best_on_average,
             embeddings,
             added: Vec::new(),
-        })
+            paper: PaperParts::default(),
+        };
+        let native = completed.as_ref().map(|c| &c.native);
+        let paper = self.paper_parts(stack, native, surrogate.oboe())?;
+        Ok(surrogate.with_paper_parts(paper))
     }
 
     fn facts(&self, stack: &Stack) -> TrainingFacts {

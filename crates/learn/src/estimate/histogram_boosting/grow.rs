@@ -1,10 +1,11 @@
 //! Grows a tree leaf by leaf: the one whose split gains most comes first.
 
-use super::bins::{Binned, Meaning};
+use super::Growth;
+use super::bins::{Binned, ColumnBins, Meaning};
 use super::histogram::{Layout, LeafRows, build, subtract};
-use super::objective::{Pair, Sums};
 use super::split::{BinSet, LEAST_HESSIAN, Rules, Split, has};
 use super::tree::{Node, Test, Tree};
+use super::words::{Sums, Units, Word};
 use crate::{FitContext, FitError};
 
 /// What growing needs, kept from tree to tree.
@@ -12,12 +13,13 @@ pub(super) struct Grower<'a> {
     binned: &'a Binned,
     rules: Rules,
     max_leaves: usize,
+    growth: Growth,
     ctx: &'a FitContext,
     /// The rows of the tree, those of each leaf together and ascending.
     rows: Vec<u32>,
     spare_rows: Vec<u32>,
     /// The derivatives of a leaf's rows, in their order.
-    pairs: Vec<Pair>,
+    words: Vec<Word>,
     spare_histograms: Vec<Vec<Sums>>,
 }
 
@@ -29,6 +31,7 @@ struct Leaf {
     sums: Sums,
     histogram: Vec<Sums>,
     split: Option<Split>,
+    depth: u32,
     /// The node above and whether this is its left child; `None` for the root.
     parent: Option<(i32, bool)>,
 }
@@ -47,16 +50,18 @@ impl<'a> Grower<'a> {
         binned: &'a Binned,
         rules: Rules,
         max_leaves: usize,
+        growth: Growth,
         ctx: &'a FitContext,
     ) -> Self {
         Self {
             binned,
             rules,
             max_leaves,
+            growth,
             ctx,
             rows: Vec::new(),
             spare_rows: Vec::new(),
-            pairs: Vec::new(),
+            words: Vec::new(),
             spare_histograms: Vec::new(),
         }
     }
@@ -66,9 +71,10 @@ impl<'a> Grower<'a> {
         &mut self,
         layout: &Layout,
         rows: Option<&[u32]>,
-        pairs: &[Pair],
+        (units, words): (Units, &[Word]),
         learning_rate: f64,
     ) -> Result<Grown, FitError> {
+        self.rules.units = units;
         let n_rows = self.binned.n_rows;
         self.rows.clear();
         match rows {
@@ -78,15 +84,16 @@ impl<'a> Grower<'a> {
         let n = self.rows.len();
         let mut tree = Tree::default();
         let mut left_bins = Vec::new();
-        let mut leaves = vec![self.root(layout, rows.is_none(), pairs)?];
+        let mut leaves = vec![self.root(layout, rows.is_none(), words)?];
         while leaves.len() < self.max_leaves {
-            let Some(at) = best_leaf(&leaves) else { break };
+            let Some(at) = best_leaf(&leaves, self.growth) else { break };
             let split = leaves[at].split.take().expect("the best leaf has a split");
             let node = self.push_node(&mut tree, &leaves, at, &split);
-            left_bins.push(split.left_bins);
+            left_bins.push(split.left_bins.clone());
             let middle = self.part_rows(leaves[at].start, leaves[at].end, &split);
             let parent = &mut leaves[at];
-            let (end, total) = (parent.end, parent.sums);
+            parent.depth += 1;
+            let (end, total, depth) = (parent.end, parent.sums, parent.depth);
             let histogram = std::mem::take(&mut parent.histogram);
             (parent.end, parent.sums, parent.parent) = (middle, split.left, Some((node, true)));
             let right = Leaf {
@@ -95,13 +102,14 @@ impl<'a> Grower<'a> {
                 sums: [total[0] - split.left[0], total[1] - split.left[1]],
                 histogram: Vec::new(),
                 split: None,
+                depth,
                 parent: Some((node, false)),
             };
             leaves.push(right);
             if leaves.len() < self.max_leaves {
                 let last = leaves.len() - 1;
                 let (before, after) = leaves.split_at_mut(last);
-                self.find_splits(layout, pairs, histogram, &mut before[at], &mut after[0])?;
+                self.find_splits(layout, words, histogram, &mut before[at], &mut after[0])?;
             } else {
                 self.spare_histograms.push(histogram);
             }
@@ -133,24 +141,20 @@ impl<'a> Grower<'a> {
         }
     }
 
-    fn root(&mut self, layout: &Layout, is_whole: bool, pairs: &[Pair]) -> Result<Leaf, FitError> {
+    fn root(&mut self, layout: &Layout, is_whole: bool, words: &[Word]) -> Result<Leaf, FitError> {
         let n = self.rows.len();
-        let count_bits = self.rules.units.count_bits;
+        let units = self.rules.units;
         let mut histogram = self.spare(layout);
         let leaf = if is_whole {
-            LeafRows { rows: None, pairs }
+            LeafRows { rows: None, words }
         } else {
-            gather(&mut self.pairs, &self.rows, pairs);
-            LeafRows { rows: Some(&self.rows), pairs: &self.pairs }
+            gather(&mut self.words, &self.rows, words);
+            LeafRows { rows: Some(&self.rows), words: &self.words }
         };
-        build(self.binned, layout, leaf, count_bits, &mut histogram, self.ctx)?;
-        let mut sums = [0i64; 2];
-        for pair in leaf.pairs {
-            sums[0] += i64::from(pair.gradient);
-            sums[1] += (i64::from(pair.hessian) << count_bits) + 1;
-        }
+        build(self.binned, layout, leaf, units, &mut histogram, self.ctx)?;
+        let sums = units.sums(leaf.words);
         let split = self.best_split(layout, &histogram, sums);
-        Ok(Leaf { start: 0, end: n, sums, histogram, split, parent: None })
+        Ok(Leaf { start: 0, end: n, sums, histogram, split, depth: 0, parent: None })
     }
 
     /// Sums the smaller child's rows by bin, takes the larger one's sums from their parent's, and looks for the best
@@ -158,7 +162,7 @@ impl<'a> Grower<'a> {
     fn find_splits(
         &mut self,
         layout: &Layout,
-        pairs: &[Pair],
+        words: &[Word],
         mut parent: Vec<Sums>,
         left: &mut Leaf,
         right: &mut Leaf,
@@ -170,15 +174,19 @@ impl<'a> Grower<'a> {
         let is_left_smaller = left.end - left.start < right.end - right.start;
         let (small, large) = if is_left_smaller { (left, right) } else { (right, left) };
         let rows = &self.rows[small.start..small.end];
-        gather(&mut self.pairs, rows, pairs);
+        gather(&mut self.words, rows, words);
         let mut histogram = self.spare_histograms.pop().unwrap_or_default();
         histogram.resize(layout.n_bins(), [0; 2]);
-        let leaf = LeafRows { rows: Some(rows), pairs: &self.pairs };
-        let count_bits = self.rules.units.count_bits;
-        build(self.binned, layout, leaf, count_bits, &mut histogram, self.ctx)?;
+        let leaf = LeafRows { rows: Some(rows), words: &self.words };
+        build(self.binned, layout, leaf, self.rules.units, &mut histogram, self.ctx)?;
         subtract(&mut parent, &histogram);
-        small.split = self.best_split(layout, &histogram, small.sums);
-        large.split = self.best_split(layout, &parent, large.sums);
+        let split_small = || self.best_split(layout, &histogram, small.sums);
+        let split_large = || self.best_split(layout, &parent, large.sums);
+        (small.split, large.split) = if layout.is_parallel(layout.n_bins()) {
+            rayon::join(split_small, split_large)
+        } else {
+            (split_small(), split_large())
+        };
         (small.histogram, large.histogram) = (histogram, parent);
         Ok(())
     }
@@ -202,9 +210,9 @@ impl<'a> Grower<'a> {
             (Meaning::Numbers(edges), Some(last)) => Test::AtMost {
                 // All numbers may go left, and the missing cells right.
                 threshold: edges.upper(last),
-                missing_left: has(&split.left_bins, column.n_values as u8),
+                missing_left: has(&split.left_bins, column.n_values),
             },
-            _ => Test::Among(tree.push_set(split.left_bins)),
+            _ => Test::Among(tree.push_set(&split.left_bins)),
         };
         // The left child keeps its leaf's number, the right one gets the next.
         let (left, right) = (!(at as i32), !(leaves.len() as i32));
@@ -218,14 +226,26 @@ impl<'a> Grower<'a> {
 
     /// Puts the rows that go left before those that go right, both in order; gives where the latter begin.
     fn part_rows(&mut self, start: usize, end: usize, split: &Split) -> usize {
-        let goes_left: [bool; 256] = std::array::from_fn(|bin| has(&split.left_bins, bin as u8));
+        let left_bins = &split.left_bins;
         let binned = self.binned;
-        let column = binned.column(split.column);
+        match binned.column(split.column) {
+            ColumnBins::Narrow(words, shift) => {
+                let goes_left: [bool; 256] = std::array::from_fn(|bin| has(left_bins, bin));
+                let is_left = |row: usize| goes_left[(words[row] >> shift) as u8 as usize];
+                self.part_rows_by(start, end, is_left)
+            }
+            ColumnBins::Wide(bins) => {
+                self.part_rows_by(start, end, |row| has(left_bins, usize::from(bins[row])))
+            }
+        }
+    }
+
+    fn part_rows_by(&mut self, start: usize, end: usize, is_left: impl Fn(usize) -> bool) -> usize {
         self.spare_rows.resize(self.spare_rows.len().max(end - start), 0);
         let (mut n_left, mut n_right) = (0, 0);
         for at in start..end {
             let row = self.rows[at];
-            let is_left = goes_left[column[row as usize] as usize];
+            let is_left = is_left(row as usize);
             // Both are written and one is kept: cheaper than guessing which.
             self.rows[start + n_left] = row;
             self.spare_rows[n_right] = row;
@@ -247,20 +267,22 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// The leaf whose split gains most; the earlier one wins a draw.
-fn best_leaf(leaves: &[Leaf]) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
+/// The leaf to split next: the one whose split gains most, if asked for of the least deep ones; the earlier one wins a draw.
+fn best_leaf(leaves: &[Leaf], growth: Growth) -> Option<usize> {
+    let mut best: Option<(usize, u32, f64)> = None;
     for (at, leaf) in leaves.iter().enumerate() {
-        if let Some(split) = &leaf.split
-            && best.is_none_or(|(_, gain)| split.gain > gain)
-        {
-            best = Some((at, split.gain));
+        let Some(split) = &leaf.split else { continue };
+        let depth = if growth == Growth::ByDepth { leaf.depth } else { 0 };
+        let is_better =
+            |&(_, of, gain): &(usize, u32, f64)| depth < of || (depth == of && split.gain > gain);
+        if best.as_ref().is_none_or(is_better) {
+            best = Some((at, depth, split.gain));
         }
     }
-    best.map(|(at, _)| at)
+    best.map(|(at, ..)| at)
 }
 
-fn gather(to: &mut Vec<Pair>, rows: &[u32], pairs: &[Pair]) {
+fn gather(to: &mut Vec<Word>, rows: &[u32], words: &[Word]) {
     to.clear();
-    to.extend(rows.iter().map(|&row| pairs[row as usize]));
+    to.extend(rows.iter().map(|&row| words[row as usize]));
 }

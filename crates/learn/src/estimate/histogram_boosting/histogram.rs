@@ -2,15 +2,12 @@
 
 use rayon::prelude::*;
 
-use super::bins::Binned;
-use super::objective::{Pair, Sums};
+use super::bins::{Binned, ColumnBins, TOGETHER};
+use super::words::{BLOCK, Sums, Units, Word};
 use crate::{FitContext, FitError};
 
-/// Columns that are summed in one pass over the rows: their histograms fit the fastest cache together.
-const AT_ONCE: usize = 4;
-
 /// From so many cells on, the columns are spread over threads.
-const PARALLEL_PAYS: usize = 1 << 17;
+const PARALLEL_PAYS: usize = 1 << 16;
 
 /// Which columns a tree may use, and where each one's histogram lies.
 #[derive(Debug)]
@@ -19,6 +16,9 @@ pub(super) struct Layout {
     pub(super) columns: Vec<usize>,
     /// Where each column's bins begin, and where the last one's end.
     offsets: Vec<usize>,
+    /// Columns that are summed in one pass over the rows, by their places: they share words of bins, and their histograms
+    /// fit the fastest cache together.
+    chunks: Vec<std::ops::Range<usize>>,
 }
 
 impl Layout {
@@ -28,7 +28,14 @@ impl Layout {
         for &j in &columns {
             offsets.push(offsets[offsets.len() - 1] + binned.columns[j].n_bins());
         }
-        Self { columns, offsets }
+        let mut chunks: Vec<std::ops::Range<usize>> = Vec::new();
+        for (at, j) in columns.iter().enumerate() {
+            match chunks.last_mut() {
+                Some(chunk) if share_words(binned, columns[chunk.start], *j) => chunk.end += 1,
+                _ => chunks.push(at..at + 1),
+            }
+        }
+        Self { columns, offsets, chunks }
     }
 
     /// How many bins all columns have together.
@@ -47,12 +54,18 @@ impl Layout {
     }
 }
 
+/// Whether the bins of two columns are in the same words.
+fn share_words(binned: &Binned, a: usize, b: usize) -> bool {
+    let is_narrow = |j: usize| binned.columns[j].wide.is_none();
+    is_narrow(a) && is_narrow(b) && a / TOGETHER == b / TOGETHER
+}
+
 /// The rows of a leaf, ascending, with their derivatives in the same order.
 #[derive(Clone, Copy)]
 pub(super) struct LeafRows<'a> {
     /// `None`: all rows of the table.
     pub(super) rows: Option<&'a [u32]>,
-    pub(super) pairs: &'a [Pair],
+    pub(super) words: &'a [Word],
 }
 
 /// Sums a leaf's rows by bin.
@@ -60,82 +73,113 @@ pub(super) fn build(
     binned: &Binned,
     layout: &Layout,
     leaf: LeafRows<'_>,
-    count_bits: u32,
+    units: Units,
     histogram: &mut [Sums],
     ctx: &FitContext,
 ) -> Result<(), FitError> {
-    let n_chunks = layout.columns.len().div_ceil(AT_ONCE);
-    let mut parts = Vec::with_capacity(n_chunks);
+    let mut parts = Vec::with_capacity(layout.chunks.len());
     let mut rest = histogram;
-    for (chunk, columns) in layout.columns.chunks(AT_ONCE).enumerate() {
-        let first = chunk * AT_ONCE;
-        let n_bins = layout.offsets[first + columns.len()] - layout.offsets[first];
+    for chunk in &layout.chunks {
+        let n_bins = layout.offsets[chunk.end] - layout.offsets[chunk.start];
         let (part, others) = rest.split_at_mut(n_bins);
-        parts.push((columns, part));
+        parts.push((&layout.columns[chunk.clone()], part));
         rest = others;
     }
     let sum = |(columns, part): (&[usize], &mut [Sums])| -> Result<(), FitError> {
         ctx.check_deadline()?;
-        match *columns {
-            [a, b, c, d] => sum_columns(binned, [a, b, c, d], leaf, count_bits, part),
-            [a, b, c] => sum_columns(binned, [a, b, c], leaf, count_bits, part),
-            [a, b] => sum_columns(binned, [a, b], leaf, count_bits, part),
-            _ => sum_columns(binned, [columns[0]], leaf, count_bits, part),
+        if let ColumnBins::Wide(bins) = binned.column(columns[0]) {
+            sum_wide(bins, leaf, units, part);
+            return Ok(());
+        }
+        match columns.len() {
+            8 => sum_columns::<8>(binned, columns, leaf, units, part),
+            7 => sum_columns::<7>(binned, columns, leaf, units, part),
+            6 => sum_columns::<6>(binned, columns, leaf, units, part),
+            5 => sum_columns::<5>(binned, columns, leaf, units, part),
+            4 => sum_columns::<4>(binned, columns, leaf, units, part),
+            3 => sum_columns::<3>(binned, columns, leaf, units, part),
+            2 => sum_columns::<2>(binned, columns, leaf, units, part),
+            _ => sum_columns::<1>(binned, columns, leaf, units, part),
         }
         Ok(())
     };
-    if layout.is_parallel(leaf.pairs.len()) {
+    if layout.is_parallel(leaf.words.len()) {
         parts.into_par_iter().try_for_each(sum)
     } else {
         parts.into_iter().try_for_each(sum)
     }
 }
 
-/// Sums a few columns. A bin's number has eight bits and each histogram here 256 places, so that no access needs
-/// to be checked.
+/// Sums a few columns whose bins are in the same words. A bin's number has eight bits and each histogram here 256 places, so
+/// that no access needs to be checked.
 fn sum_columns<const N: usize>(
     binned: &Binned,
-    columns: [usize; N],
+    columns: &[usize],
     leaf: LeafRows<'_>,
-    count_bits: u32,
+    units: Units,
     histogram: &mut [Sums],
 ) {
-    let mut sums = [[[0i64; 2]; 256]; N];
-    let bins: [&[u8]; N] = columns.map(|j| binned.column(j));
-    let n = leaf.pairs.len();
-    match leaf.rows {
-        None => {
-            let bins = bins.map(|column| &column[..n]);
-            for (i, pair) in leaf.pairs.iter().enumerate() {
-                let (gradient, hessian) = widened(*pair, count_bits);
-                for (sums, column) in sums.iter_mut().zip(&bins) {
-                    let sums = &mut sums[column[i] as usize];
-                    *sums = [sums[0] + gradient, sums[1] + hessian];
+    let shifts: [u32; N] = std::array::from_fn(|k| 8 * (columns[k] % TOGETHER) as u32);
+    let bins = binned.group(columns[0] / TOGETHER);
+    let mut sums = [[0 as Word; 256]; N];
+    for (block, words) in leaf.words.chunks(BLOCK).enumerate() {
+        let first = block * BLOCK;
+        match leaf.rows {
+            None => {
+                for (&word, &bins) in words.iter().zip(&bins[first..first + words.len()]) {
+                    add(&mut sums, shifts, bins, word);
+                }
+            }
+            Some(rows) => {
+                for (&word, &row) in words.iter().zip(&rows[first..first + words.len()]) {
+                    add(&mut sums, shifts, bins[row as usize], word);
                 }
             }
         }
-        Some(rows) => {
-            let bins = bins.map(|column| &column[..binned.n_rows]);
-            for (pair, &row) in leaf.pairs.iter().zip(rows) {
-                let (gradient, hessian) = widened(*pair, count_bits);
-                for (sums, column) in sums.iter_mut().zip(&bins) {
-                    let sums = &mut sums[column[row as usize] as usize];
-                    *sums = [sums[0] + gradient, sums[1] + hessian];
+        // Words hold no more rows than these.
+        let mut start = 0;
+        for (sums, &j) in sums.iter_mut().zip(columns) {
+            let n_bins = binned.columns[j].n_bins();
+            let wide = &mut histogram[start..start + n_bins];
+            if block == 0 {
+                wide.iter_mut().zip(&*sums).for_each(|(wide, &word)| *wide = units.unpack(word));
+            } else {
+                for (wide, &word) in wide.iter_mut().zip(&*sums) {
+                    let [gradient, hessian] = units.unpack(word);
+                    *wide = [wide[0] + gradient, wide[1] + hessian];
                 }
             }
+            sums[..n_bins].fill(0);
+            start += n_bins;
         }
     }
-    let mut start = 0;
-    for (sums, &j) in sums.iter().zip(&columns) {
-        let n_bins = binned.columns[j].n_bins();
-        histogram[start..start + n_bins].copy_from_slice(&sums[..n_bins]);
-        start += n_bins;
+    if leaf.words.is_empty() {
+        histogram.fill([0; 2]);
+    }
+}
+
+/// Sums a column of many bins: taking blocks of words apart would take longer than adding rows.
+fn sum_wide(bins: &[u16], leaf: LeafRows<'_>, units: Units, histogram: &mut [Sums]) {
+    histogram.fill([0; 2]);
+    let mut add = |word: Word, bin: u16| {
+        let [gradient, hessian] = units.unpack(word);
+        let sums = &mut histogram[usize::from(bin)];
+        *sums = [sums[0] + gradient, sums[1] + hessian];
+    };
+    match leaf.rows {
+        None => leaf.words.iter().zip(bins).for_each(|(&word, &bin)| add(word, bin)),
+        Some(rows) => {
+            let rows = leaf.words.iter().zip(rows);
+            rows.for_each(|(&word, &row)| add(word, bins[row as usize]));
+        }
     }
 }
 
 #[inline(always)]
-fn widened(pair: Pair, count_bits: u32) -> (i64, i64) {
-    (i64::from(pair.gradient), (i64::from(pair.hessian) << count_bits) + 1)
+fn add<const N: usize>(sums: &mut [[Word; 256]; N], shifts: [u32; N], bins: u64, word: Word) {
+    for (sums, shift) in sums.iter_mut().zip(shifts) {
+        sums[(bins >> shift) as u8 as usize] += word;
+    }
 }
 
 /// Takes one child's histogram from its parent's, which leaves the other child's.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Levels with a bin of their own; rare ones and missing cells need a bin each.
-const MOST_LEVELS: usize = 254;
+const MOST_LEVELS: usize = 8_190;
 
 /// Codes above this have no bin of their own: codes count from zero, so that no table comes near it.
 const LARGEST_CODE: f64 = 16_777_216.0;
@@ -12,8 +12,8 @@ const LARGEST_CODE: f64 = 16_777_216.0;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Levels {
     /// By code; that of missing cells for one that no training row has.
-    bins: Vec<u8>,
-    missing: u8,
+    bins: Vec<u16>,
+    missing: u16,
 }
 
 impl Levels {
@@ -32,24 +32,24 @@ impl Levels {
         met.sort_by_key(|&code| std::cmp::Reverse(counts[code]));
         let (frequent, rare) = met.split_at(met.len().min(MOST_LEVELS));
         let missing = frequent.len() + usize::from(!rare.is_empty());
-        let mut bins = vec![missing as u8; counts.len()];
+        let mut bins = vec![missing as u16; counts.len()];
         for (bin, &code) in frequent.iter().enumerate() {
-            bins[code] = bin as u8;
+            bins[code] = bin as u16;
         }
         for &code in rare {
-            bins[code] = MOST_LEVELS as u8;
+            bins[code] = MOST_LEVELS as u16;
         }
-        Self { bins, missing: missing as u8 }
+        Self { bins, missing: missing as u16 }
     }
 
     /// The bin of missing cells and of levels never met, which follows those of levels.
-    pub(super) fn missing(&self) -> u8 {
+    pub(super) fn missing(&self) -> u16 {
         self.missing
     }
 
     /// The bin of a code.
     #[inline]
-    pub(super) fn bin(&self, code: f64) -> u8 {
+    pub(super) fn bin(&self, code: f64) -> u16 {
         // NaN is not above or equal to anything.
         if code >= 0.0 {
             self.bins.get(code as usize).copied().unwrap_or(self.missing)
@@ -72,11 +72,11 @@ mod tests {
 
     #[test]
     fn rare_levels_share_a_bin() {
-        let mut codes: Vec<f64> = (0..300).map(f64::from).collect();
-        codes.extend((100..300).map(f64::from));
+        let mut codes: Vec<f64> = (0..9000).map(f64::from).collect();
+        codes.extend((1000..9000).map(f64::from));
         let levels = Levels::of(&codes);
-        assert_eq!((levels.bin(100.0), levels.bin(299.0)), (0, 199));
-        assert_eq!((levels.bin(53.0), levels.bin(54.0), levels.bin(99.0)), (253, 254, 254));
-        assert_eq!(levels.missing(), 255);
+        assert_eq!((levels.bin(1000.0), levels.bin(8999.0)), (0, 7999));
+        assert_eq!((levels.bin(189.0), levels.bin(190.0), levels.bin(999.0)), (8189, 8190, 8190));
+        assert_eq!(levels.missing(), 8191);
     }
 }

@@ -6,15 +6,18 @@
 
 mod bins;
 mod edges;
+mod exp;
 mod grow;
 mod histogram;
 mod levels;
 mod model;
 mod objective;
 mod split;
+mod stopping;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod words;
 
 use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
@@ -36,7 +39,9 @@ use levels::Levels;
 use model::{Scores, levels_of};
 use objective::Objective;
 use split::Rules;
+use stopping::Stopping;
 use tree::Tree;
+use words::Units;
 
 /// The most leaves of a tree: one histogram is held for each.
 const MOST_LEAVES: usize = 4096;
@@ -58,6 +63,16 @@ pub struct HistogramBoosting {
     pub row_share: f64,
     /// How many rounds there are.
     pub max_iter: usize,
+    /// Which leaf is split next.
+    #[serde(default)]
+    pub growth: Growth,
+    /// What rows count by their class.
+    #[serde(default)]
+    pub class_weight: ClassWeight,
+    /// After so many rounds without a gain on a tenth of the rows, which are held out for it, the rounds after the
+    /// best one are dropped; zero for never.
+    #[serde(default)]
+    pub patience: usize,
 }
 
 settings!(HistogramBoosting {
@@ -68,7 +83,31 @@ settings!(HistogramBoosting {
     column_share,
     row_share,
     max_iter,
-});
+} unusual { growth, class_weight, patience });
+
+/// Which leaf of a tree is split next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Growth {
+    /// The one whose split gains most.
+    #[default]
+    ByGain,
+    /// Of those that are least deep the one whose split gains most: level by level.
+    ByDepth,
+}
+
+words!(Growth { ByGain => "gain", ByDepth => "depth" });
+
+/// What rows count by their class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClassWeight {
+    /// All the same.
+    #[default]
+    None,
+    /// All classes the same. Probabilities are those of the classes' own shares all the same.
+    Balanced,
+}
+
+words!(ClassWeight { None => "none", Balanced => "balanced" });
 
 impl Default for HistogramBoosting {
     fn default() -> Self {
@@ -80,6 +119,9 @@ impl Default for HistogramBoosting {
             column_share: 1.0,
             row_share: 1.0,
             max_iter: 100,
+            growth: Growth::ByGain,
+            class_weight: ClassWeight::None,
+            patience: 0,
         }
     }
 }
@@ -91,7 +133,7 @@ impl HistogramBoosting {
     fn bytes(&self, binned: &Binned, n_outputs: usize) -> u64 {
         let n_bins: usize = binned.columns.iter().map(bins::BinnedColumn::n_bins).sum();
         let leaves = self.max_leaf_nodes.min(binned.n_rows);
-        (16 * n_bins * leaves + binned.n_rows * (16 * n_outputs + 24)) as u64
+        (16 * n_bins * leaves + binned.n_rows * (12 * n_outputs + 32)) as u64
     }
 
     fn within_one(setting: &'static str, value: f64) -> Result<(), FitError> {
@@ -144,13 +186,21 @@ impl Estimator for HistogramBoosting {
         let class = script.import("sklearn.ensemble", "HistGradientBoostingClassifier");
         let Self { learning_rate, max_leaf_nodes, min_samples_leaf, l2_regularization, .. } = self;
         let (max_iter, seed) = (self.max_iter, script.seed());
+        let stopping = match self.patience {
+            0 => "False".to_owned(),
+            rounds => format!("True, n_iter_no_change={rounds}"),
+        };
+        let weight = match self.class_weight {
+            ClassWeight::None => "",
+            ClassWeight::Balanced => ", class_weight=\"balanced\"",
+        };
         let categories =
             if script.keeps_categories { ", categorical_features=CATEGORICAL or None" } else { "" };
-        // Shares of columns and rows have no counterpart in all releases that scripts run on.
+        // Shares of columns and rows have no counterpart in all releases that scripts run on, growth by depth in none.
         format!(
             "{class}(learning_rate={learning_rate:?}, max_leaf_nodes={max_leaf_nodes}, \
              min_samples_leaf={min_samples_leaf}, l2_regularization={l2_regularization:?}, \
-             max_iter={max_iter}, early_stopping=False{categories}, random_state={seed})"
+             max_iter={max_iter}, early_stopping={stopping}{weight}{categories}, random_state={seed})"
         )
     }
 
@@ -165,9 +215,10 @@ impl Estimator for HistogramBoosting {
         Ok(boosting.model(y))
     }
 
-    /// Rounds do not depend on how many follow, so that a fit contains those with fewer.
+    /// Rounds do not depend on how many follow, so that a fit contains those with fewer; one that may drop rounds is alone.
     fn is_family_of(&self, other: &Self) -> bool {
-        *self == Self { max_iter: self.max_iter, ..other.clone() }
+        let is_alike = *self == Self { max_iter: self.max_iter, ..other.clone() };
+        is_alike && (self.patience == 0 || self.max_iter == other.max_iter)
     }
 
     fn evaluate_family(
@@ -212,7 +263,7 @@ fn evaluate_rounds(
     let mut boosting = Boosting::new(&members[first], x, y, ctx)?;
     let shared_secs = if had_bins { boosting.binned.secs } else { 0.0 };
     let levels = boosting.levels.clone();
-    let mut scores = Scores::new(test, &levels, boosting.objective.start());
+    let mut scores = Scores::new(test, &levels, boosting.objective.told_start());
     let (mut n_added, mut spent_secs) = (0, 0.0);
     for &i in order {
         boosting.advance(members[i].max_iter)?;
@@ -238,6 +289,7 @@ struct Boosting<'a> {
     stream: Stream,
     n_rounds: usize,
     trees: Vec<Tree>,
+    stopping: Option<Stopping>,
 }
 
 impl<'a> Boosting<'a> {
@@ -248,30 +300,34 @@ impl<'a> Boosting<'a> {
         ctx: &'a FitContext,
     ) -> Result<Self, FitError> {
         let binned = x.binned(HistogramBoosting::NAME, ctx)?;
-        let objective = Objective::new(y);
+        let objective = Objective::new(y, settings.class_weight);
+        let stream = ctx.stream().named(HistogramBoosting::NAME);
+        let stopping = Stopping::new(settings.patience, y.len(), stream);
         let bytes = settings.bytes(binned, objective.start().len());
         ctx.check_memory(HistogramBoosting::NAME, bytes)?;
         let rules = Rules {
             l2: settings.l2_regularization,
             min_rows: settings.min_samples_leaf as u64,
-            units: objective.units,
+            // Each tree has its own.
+            units: Units::new(binned.n_rows, 1.0, 0.25),
         };
         Ok(Self {
             settings,
             binned,
             objective,
-            grower: Grower::new(binned, rules, settings.max_leaf_nodes, ctx),
+            grower: Grower::new(binned, rules, settings.max_leaf_nodes, settings.growth, ctx),
             levels: levels_of(binned),
-            stream: ctx.stream().named(HistogramBoosting::NAME),
+            stream,
             n_rounds: 0,
             trees: Vec::new(),
+            stopping,
         })
     }
 
     /// Boosts until there have been so many rounds.
     fn advance(&mut self, n_rounds: usize) -> Result<(), FitError> {
         let n_outputs = self.objective.start().len();
-        while self.n_rounds < n_rounds {
+        while self.n_rounds < n_rounds && self.stopping.as_ref().is_none_or(|s| !s.is_over()) {
             let stream = self.stream.child(self.n_rounds as u64);
             let rows = self.sampled_rows(stream);
             self.objective.update();
@@ -279,14 +335,21 @@ impl<'a> Boosting<'a> {
             let mut round = Vec::with_capacity(n_outputs);
             for output in 0..n_outputs {
                 let layout = self.sampled_columns(stream.child(output as u64));
-                let pairs = self.objective.pairs(output);
+                let tree_key = Stream::new((self.n_rounds * n_outputs + output) as u64).key();
+                let words = self.objective.words(output, tree_key as u32);
                 let rate = self.settings.learning_rate;
-                let grown = self.grower.grow(&layout, rows.as_deref(), pairs, rate)?;
+                let grown = self.grower.grow(&layout, rows.as_deref(), words, rate)?;
                 self.grower.move_scores(&grown, self.objective.scores_mut(output));
                 round.push(grown.tree);
             }
             self.trees.append(&mut round);
             self.n_rounds += 1;
+            if let Some(stopping) = &mut self.stopping {
+                stopping.note(self.objective.loss(stopping.rows()));
+            }
+        }
+        if let Some(stopping) = &self.stopping {
+            self.trees.truncate(stopping.n_best() * n_outputs);
         }
         Ok(())
     }
@@ -295,10 +358,14 @@ impl<'a> Boosting<'a> {
     fn sampled_rows(&self, stream: Stream) -> Option<Vec<u32>> {
         let (share, n) = (self.settings.row_share, self.binned.n_rows as u32);
         if share >= 1.0 {
-            return None;
+            return self.stopping.as_ref().map(|stopping| stopping.others(n).collect());
         }
         let mut rng = stream.named("rows").rng();
-        Some((0..n).filter(|_| rng.random::<f64>() < share).collect())
+        let mut is_drawn = |_: &u32| rng.random::<f64>() < share;
+        Some(match &self.stopping {
+            Some(stopping) => stopping.others(n).filter(is_drawn).collect(),
+            None => (0..n).filter(|row| is_drawn(row)).collect(),
+        })
     }
 
     /// The columns that a tree may use.
@@ -319,6 +386,6 @@ impl<'a> Boosting<'a> {
     }
 
     fn model(&self, y: &Labels) -> FittedHistogramBoosting {
-        FittedHistogramBoosting::new(y, self.objective.start(), &self.levels, &self.trees)
+        FittedHistogramBoosting::new(y, self.objective.told_start(), &self.levels, &self.trees)
     }
 }

@@ -3,7 +3,7 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
-use super::super::gradient_boosting::{logistic, softmax};
+use super::super::from_scores::{logistic, softmax};
 use super::HistogramBoosting;
 use super::bins::{Binned, Meaning};
 use super::levels::Levels;

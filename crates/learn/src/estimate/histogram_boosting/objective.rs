@@ -4,94 +4,48 @@
 //! a histogram less one of its parts is exactly the other part.
 
 use pitchpipe_table::Labels;
+use rayon::prelude::*;
 
-use super::super::gradient_boosting::{logistic, softmax};
+use super::ClassWeight;
+use super::exp::{gradients_of_many, gradients_of_two};
+use super::words::{Units, Word, pack};
 
-/// A gradient is at most one.
-const GRADIENT_BITS: u32 = 30;
-/// A second derivative is at most a quarter; in so many bits it is below `2^29`.
-const MOST_HESSIAN_BITS: u32 = 31;
-
-/// First and second derivative of one row's loss, in units of [`Units`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Pair {
-    pub(super) gradient: i32,
-    pub(super) hessian: u32,
-}
-
-/// A sum over rows: gradients, then hessians in the upper bits and the number of rows in the lower.
-pub(super) type Sums = [i64; 2];
-
-/// What one in a [`Pair`] stands for, and how [`Sums`] are packed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Units {
-    gradient: f64,
-    hessian: f64,
-    hessian_bits: u32,
-    /// How many of the lower bits count rows.
-    pub(super) count_bits: u32,
-}
-
-impl Units {
-    /// Units in which sums over so many rows do not overflow.
-    pub(super) fn of_rows(n_rows: usize) -> Self {
-        let count_bits = usize::BITS - n_rows.leading_zeros();
-        // n rows of at most a quarter are below 2^(count_bits - 2), and must stay below 2^(63 - count_bits).
-        let hessian_bits = (65u32.saturating_sub(2 * count_bits)).clamp(1, MOST_HESSIAN_BITS);
-        Self {
-            gradient: (f64::from(GRADIENT_BITS)).exp2().recip(),
-            hessian: f64::from(hessian_bits).exp2().recip(),
-            hessian_bits,
-            count_bits,
-        }
-    }
-
-    fn pair(self, gradient: f64, hessian: f64) -> Pair {
-        Pair {
-            gradient: (gradient * f64::from(1u32 << GRADIENT_BITS)).round_ties_even() as i32,
-            hessian: (hessian * f64::from(1u32 << self.hessian_bits) + 0.5) as u32,
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn count(self, sums: Sums) -> u64 {
-        sums[1] as u64 & ((1 << self.count_bits) - 1)
-    }
-
-    #[inline(always)]
-    pub(super) fn gradient(self, sums: Sums) -> f64 {
-        sums[0] as f64 * self.gradient
-    }
-
-    #[inline(always)]
-    pub(super) fn hessian(self, sums: Sums) -> f64 {
-        (sums[1] >> self.count_bits) as f64 * self.hessian
-    }
-}
+/// Rows whose derivatives one thread computes at once.
+const ROWS_AT_ONCE: usize = 1 << 14;
 
 /// Scores and derivatives while boosting, output after output: one output for two classes, K for K.
 pub(super) struct Objective<'a> {
     y: &'a [u32],
     n_rows: usize,
     start: Vec<f64>,
+    /// The start of a model's scores, where rows counted the same.
+    told_start: Vec<f64>,
     scores: Vec<f64>,
-    pairs: Vec<Pair>,
-    pub(super) units: Units,
+    gradients: Vec<f32>,
+    words: Vec<Word>,
+    /// What a row of each class counts; `None` where all count one.
+    weights: Option<Vec<f32>>,
 }
 
 impl<'a> Objective<'a> {
     /// Starts from the log odds of the classes' shares (their logarithms, for three and more).
-    pub(super) fn new(y: &'a Labels) -> Self {
+    pub(super) fn new(y: &'a Labels, class_weight: ClassWeight) -> Self {
         let n_rows = y.len();
         let shares: Vec<f64> = y.counts().iter().map(|&n| n as f64 / n_rows as f64).collect();
-        let start: Vec<f64> = match shares[..] {
-            [first, second] => vec![(second / first).ln()],
-            _ => shares.iter().map(|share| share.ln()).collect(),
+        let told_start = start_of(&shares);
+        // Classes of equal weight in all start from nothing. What a model says is then moved back to the shares.
+        let (start, weights) = match class_weight {
+            ClassWeight::None => (told_start.clone(), None),
+            ClassWeight::Balanced => {
+                let weight = |share: &f64| (1.0 / (share * shares.len() as f64)) as f32;
+                (vec![0.0; told_start.len()], Some(shares.iter().map(weight).collect()))
+            }
         };
         let scores: Vec<f64> =
             start.iter().flat_map(|&score| std::iter::repeat_n(score, n_rows)).collect();
-        let pairs = vec![Pair::default(); scores.len()];
-        Self { y: y.codes(), n_rows, start, scores, pairs, units: Units::of_rows(n_rows) }
+        let gradients = vec![0.0; scores.len()];
+        let words = vec![0; n_rows];
+        Self { y: y.codes(), n_rows, start, told_start, scores, gradients, words, weights }
     }
 
     /// The scores before the first round.
@@ -99,36 +53,84 @@ impl<'a> Objective<'a> {
         &self.start
     }
 
-    pub(super) fn pairs(&self, output: usize) -> &[Pair] {
-        &self.pairs[output * self.n_rows..(output + 1) * self.n_rows]
+    /// The scores that a model starts from: its probabilities are those of the classes' own shares, whatever rows counted.
+    pub(super) fn told_start(&self) -> &[f64] {
+        &self.told_start
+    }
+
+    /// The log loss over some rows, each counting as its class does.
+    pub(super) fn loss(&self, rows: &[u32]) -> f64 {
+        let score = |k: usize, row: u32| self.scores[k * self.n_rows + row as usize];
+        let of_row = |&row: &u32| {
+            let class = self.y[row as usize] as usize;
+            let loss = if self.start.len() == 1 {
+                let margin = if class == 1 { score(0, row) } else { -score(0, row) };
+                // ln(1 + e^-m), without overflow.
+                (-margin).max(0.0) + (-margin.abs()).exp().ln_1p()
+            } else {
+                let largest = (0..self.start.len()).map(|k| score(k, row)).fold(f64::MIN, f64::max);
+                let sum: f64 = (0..self.start.len()).map(|k| (score(k, row) - largest).exp()).sum();
+                largest + sum.ln() - score(class, row)
+            };
+            loss * self.weights.as_ref().map_or(1.0, |weights| f64::from(weights[class]))
+        };
+        rows.iter().map(of_row).sum()
     }
 
     pub(super) fn scores_mut(&mut self, output: usize) -> &mut [f64] {
         &mut self.scores[output * self.n_rows..(output + 1) * self.n_rows]
     }
 
-    /// The derivatives at the present scores.
+    /// The gradients at the present scores.
     pub(super) fn update(&mut self) {
-        let units = self.units;
-        let n_outputs = self.start.len();
-        if n_outputs == 1 {
-            for ((pair, &score), &class) in self.pairs.iter_mut().zip(&self.scores).zip(self.y) {
-                let p = logistic(score);
-                *pair = units.pair(p - f64::from(class), p * (1.0 - p));
-            }
-            return;
+        if self.start.len() > 1 {
+            return gradients_of_many(&self.scores, self.y, &mut self.gradients);
         }
-        let mut row_scores = vec![0.0; n_outputs];
-        for (row, &class) in self.y.iter().enumerate() {
-            for (k, score) in row_scores.iter_mut().enumerate() {
-                *score = self.scores[k * self.n_rows + row];
+        let scores = self.scores.par_chunks(ROWS_AT_ONCE);
+        let classes = self.y.par_chunks(ROWS_AT_ONCE);
+        let gradients = self.gradients.par_chunks_mut(ROWS_AT_ONCE);
+        gradients.zip(scores).zip(classes).for_each(|((gradients, scores), classes)| {
+            gradients_of_two(scores, classes, gradients);
+        });
+    }
+
+    /// The derivatives of an output as whole numbers, a word for each row. `key` is the tree's own: it decides which way
+    /// each is rounded.
+    pub(super) fn words(&mut self, output: usize, key: u32) -> (Units, &[Word]) {
+        let gradients = &self.gradients[output * self.n_rows..(output + 1) * self.n_rows];
+        let largest = |chunk: &[f32]| {
+            let (mut gradient, mut hessian) = (0.0f32, 0.0f32);
+            for g in chunk.iter().map(|g| g.abs()) {
+                gradient = gradient.max(g);
+                hessian = hessian.max(g * (1.0 - g));
             }
-            softmax(&mut row_scores);
-            for (k, &p) in row_scores.iter().enumerate() {
-                let truth = f64::from(u8::from(class as usize == k));
-                self.pairs[k * self.n_rows + row] = units.pair(p - truth, p * (1.0 - p));
+            (gradient, hessian)
+        };
+        let heaviest =
+            self.weights.as_ref().map_or(1.0, |w| w.iter().copied().fold(0.0f32, f32::max));
+        let larger = |a: (f32, f32), b: (f32, f32)| (a.0.max(b.0), a.1.max(b.1));
+        let (gradient, hessian) =
+            gradients.par_chunks(ROWS_AT_ONCE).map(largest).reduce(|| (0.0, 0.0), larger);
+        let units = Units::new(self.n_rows, heaviest * gradient, heaviest * hessian);
+        let words = self.words.par_chunks_mut(ROWS_AT_ONCE);
+        words.zip(gradients.par_chunks(ROWS_AT_ONCE)).enumerate().for_each(|(at, (to, from))| {
+            let first = at * ROWS_AT_ONCE;
+            match &self.weights {
+                None => pack(units, from, |_| 1.0, first as u32, key, to),
+                Some(weights) => {
+                    let classes = &self.y[first..first + from.len()];
+                    pack(units, from, |i| weights[classes[i] as usize], first as u32, key, to);
+                }
             }
-        }
+        });
+        (units, &self.words)
+    }
+}
+
+fn start_of(shares: &[f64]) -> Vec<f64> {
+    match *shares {
+        [first, second] => vec![(second / first).ln()],
+        _ => shares.iter().map(|share| share.ln()).collect(),
     }
 }
 
@@ -137,33 +139,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_hold_as_many_rows_as_there_are() {
-        for n_rows in [1usize, 2, 1000, 1 << 20, 20_000_000] {
-            let units = Units::of_rows(n_rows);
-            let Pair { gradient, hessian } = units.pair(-1.0, 0.25);
-            let one = [i64::from(gradient), (i64::from(hessian) << units.count_bits) + 1];
-            let all = one.map(|part| part.checked_mul(n_rows as i64).expect("no overflow"));
-            assert_eq!(units.count(all), n_rows as u64);
-            assert!((units.gradient(all) + n_rows as f64).abs() < 1e-9 * n_rows as f64);
-            assert!((units.hessian(all) - 0.25 * n_rows as f64).abs() < 1e-4 * n_rows as f64);
-        }
-    }
-
-    #[test]
     fn derivatives_are_those_of_the_log_loss() {
         let two = Labels::from_codes([0, 1, 1, 1], 2);
-        let mut objective = Objective::new(&two);
+        let mut objective = Objective::new(&two, ClassWeight::None);
         objective.update();
-        let units = objective.units;
         // At the start every row's probability is the share, .75.
-        assert_eq!(objective.pairs(0)[0], units.pair(0.75, 0.1875));
-        assert_eq!(objective.pairs(0)[1], units.pair(-0.25, 0.1875));
-        let three = Labels::from_codes([0, 1, 2, 2], 3);
-        let mut objective = Objective::new(&three);
-        objective.update();
-        let gradient = |k: usize| f64::from(objective.pairs(k)[2].gradient) * units.gradient;
-        for (k, expected) in [0.25, 0.25, -0.5].into_iter().enumerate() {
-            assert!((gradient(k) - expected).abs() < 1e-8, "{k}");
+        for (&g, expected) in objective.gradients.iter().zip([0.75, -0.25, -0.25, -0.25]) {
+            assert!((g - expected).abs() < 1e-6, "{g}");
         }
+        let three = Labels::from_codes([0, 1, 2, 2], 3);
+        let mut objective = Objective::new(&three, ClassWeight::None);
+        objective.update();
+        for (k, expected) in [0.25, 0.25, -0.5].into_iter().enumerate() {
+            assert!((objective.gradients[4 * k + 2] - expected).abs() < 1e-6, "{k}");
+        }
+        let (units, words) = objective.words(2, 7);
+        let sums = units.sums(words);
+        // .5 + .5 - .5 - .5, and four hessians of a quarter.
+        assert!(units.gradient(sums).abs() < 1e-3 && (units.hessian(sums) - 1.0).abs() < 1e-2);
+        assert_eq!(units.count(sums), 4);
     }
 }

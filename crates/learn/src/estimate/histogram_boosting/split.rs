@@ -2,7 +2,7 @@
 
 use super::bins::{Binned, BinnedColumn, Meaning};
 use super::histogram::Layout;
-use super::objective::{Sums, Units};
+use super::words::{Sums, Units};
 
 /// A child whose hessians sum to less is refused (scikit-learn's and LightGBM's bound).
 pub(super) const LEAST_HESSIAN: f64 = 1e-3;
@@ -17,16 +17,16 @@ const LEVELS_L2: f64 = 10.0;
 /// How many levels may be on one side (LightGBM's `max_cat_threshold`).
 const MOST_ON_ONE_SIDE: usize = 32;
 
-/// A set of bins.
-pub(super) type BinSet = [u64; 4];
+/// A set of bins: 256 of them to a part.
+pub(super) type BinSet = Vec<[u64; 4]>;
 
 #[inline(always)]
-pub(super) fn has(set: &BinSet, bin: u8) -> bool {
-    set[usize::from(bin >> 6)] >> (bin & 63) & 1 == 1
+pub(super) fn has(set: &[[u64; 4]], bin: usize) -> bool {
+    set.get(bin >> 8).is_some_and(|part| part[bin >> 6 & 3] >> (bin & 63) & 1 == 1)
 }
 
 fn insert(set: &mut BinSet, bin: usize) {
-    set[bin >> 6] |= 1 << (bin & 63);
+    set[bin >> 8][bin >> 6 & 3] |= 1 << (bin & 63);
 }
 
 /// What splits must keep to.
@@ -61,8 +61,10 @@ struct Best {
 enum Found {
     /// Numbers up to this bin go left; do missing cells?
     UpTo(usize, bool),
-    /// These bins go left.
-    Among(BinSet),
+    /// This bin of a category goes left.
+    Alone(usize),
+    /// So many levels go left, from the one end of their order or the other.
+    Levels(usize, bool),
 }
 
 impl Rules {
@@ -92,14 +94,12 @@ impl Rules {
             return;
         }
         let (hl, hr) = (units.hessian(left), units.hessian(right));
-        if hl < LEAST_HESSIAN || hr < LEAST_HESSIAN {
-            return;
-        }
+        let is_heavy = (hl >= LEAST_HESSIAN) & (hr >= LEAST_HESSIAN);
         let (gl, gr) = (units.gradient(left), units.gradient(right));
         let (hl, hr) = (hl + l2, hr + l2);
         // gl^2 / hl + gr^2 / hr > best, without dividing.
         let (numerator, denominator) = (gl * gl * hr + gr * gr * hl, hl * hr);
-        if numerator > best.score * denominator {
+        if is_heavy & (numerator > best.score * denominator) {
             *best = Best { score: numerator / denominator, left, found: Some(found()) };
         }
     }
@@ -145,46 +145,52 @@ impl Rules {
             let mut left = if missing_left { missing } else { [0; 2] };
             // The last bin may part all numbers from the missing cells, if these go right.
             let n = values.len() - usize::from(missing_left || !has_missing);
+            let most = self.units.count(total).saturating_sub(self.min_rows);
             for (bin, sums) in values[..n].iter().enumerate() {
-                if sums[1] == 0 {
-                    continue; // No row: the same split as before.
-                }
+                // A bin without rows is the same split as before, which is not better than itself.
                 left = [left[0] + sums[0], left[1] + sums[1]];
+                let count = self.units.count(left);
+                if count < self.min_rows {
+                    continue;
+                }
+                if count > most {
+                    break;
+                }
                 self.consider(total, left, self.l2, best, || Found::UpTo(bin, missing_left));
             }
         }
     }
 
     fn scan_levels(self, sums: &[Sums], total: Sums, best: &mut Best) {
-        let met: Vec<usize> = (0..sums.len()).filter(|&bin| sums[bin][1] != 0).collect();
-        if met.len() <= FEW_LEVELS {
-            for &bin in &met {
-                let mut set = [0; 4];
-                insert(&mut set, bin);
-                self.consider(total, sums[bin], self.l2, best, || Found::Among(set));
+        let n_met = sums.iter().filter(|sums| sums[1] != 0).count();
+        if n_met <= FEW_LEVELS {
+            for (bin, own) in sums.iter().enumerate().filter(|(_, sums)| sums[1] != 0) {
+                self.consider(total, *own, self.l2, best, || Found::Alone(bin));
             }
             return;
         }
-        let slope = |bin: usize| {
-            self.units.gradient(sums[bin]) / (self.units.hessian(sums[bin]) + SMOOTHING)
-        };
-        let mut order: Vec<(f64, usize)> = met
-            .iter()
-            .filter(|&&bin| self.units.count(sums[bin]) as f64 >= SMOOTHING)
-            .map(|&bin| (slope(bin), bin))
-            .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let most = MOST_ON_ONE_SIDE.min(met.len().div_ceil(2));
-        let mut scan = |order: &mut dyn Iterator<Item = usize>| {
-            let (mut left, mut set) = ([0; 2], [0; 4]);
-            for bin in order.take(most) {
+        let order = self.order_of_levels(sums);
+        let most = MOST_ON_ONE_SIDE.min(n_met.div_ceil(2)).min(order.len());
+        for from_end in [false, true] {
+            let mut left = [0; 2];
+            for n in 1..=most {
+                let bin = if from_end { order[order.len() - n] } else { order[n - 1] }.1;
                 left = [left[0] + sums[bin][0], left[1] + sums[bin][1]];
-                insert(&mut set, bin);
-                self.consider(total, left, self.l2 + LEVELS_L2, best, || Found::Among(set));
+                let l2 = self.l2 + LEVELS_L2;
+                self.consider(total, left, l2, best, || Found::Levels(n, from_end));
             }
-        };
-        scan(&mut order.iter().map(|&(_, bin)| bin));
-        scan(&mut order.iter().rev().map(|&(_, bin)| bin));
+        }
+    }
+
+    /// The levels with enough rows, by gradient over smoothed hessian.
+    fn order_of_levels(self, sums: &[Sums]) -> Vec<(f64, usize)> {
+        let slope = |own: Sums| self.units.gradient(own) / (self.units.hessian(own) + SMOOTHING);
+        let mut order: Vec<(f64, usize)> = (0..sums.len())
+            .filter(|&bin| self.units.count(sums[bin]) as f64 >= SMOOTHING)
+            .map(|bin| (slope(sums[bin]), bin))
+            .collect();
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        order
     }
 
     /// The bins that go left. What no row of the leaf has goes with the larger child.
@@ -203,24 +209,28 @@ impl Rules {
         let at = layout.columns.binary_search(&j).expect("a split is on a column of the tree");
         let sums = layout.column(histogram, at);
         let is_met = |bin: usize| sums.get(bin).is_some_and(|sums| sums[1] != 0);
+        let mut set: BinSet = vec![[0; 4]; (column.n_values >> 8) + 1];
         match found {
             Found::UpTo(last, missing_left) => {
-                let mut set = [0; 4];
                 (0..=last).for_each(|bin| insert(&mut set, bin));
                 let missing = column.n_values;
                 let goes_left = if is_met(missing) { missing_left } else { is_left_larger };
                 if goes_left {
                     insert(&mut set, missing);
                 }
-                (set, Some(last))
+                return (set, Some(last));
             }
-            Found::Among(mut set) => {
-                if is_left_larger {
-                    let unmet = (0..=column.n_values).filter(|&bin| !is_met(bin));
-                    unmet.for_each(|bin| insert(&mut set, bin));
-                }
-                (set, None)
+            Found::Alone(bin) => insert(&mut set, bin),
+            Found::Levels(n, from_end) => {
+                let order = self.order_of_levels(sums);
+                let chosen = if from_end { &order[order.len() - n..] } else { &order[..n] };
+                chosen.iter().for_each(|&(_, bin)| insert(&mut set, bin));
             }
         }
+        if is_left_larger {
+            let unmet = (0..=column.n_values).filter(|&bin| !is_met(bin));
+            unmet.for_each(|bin| insert(&mut set, bin));
+        }
+        (set, None)
     }
 }

@@ -226,3 +226,71 @@ fn a_model_that_was_damaged_is_not_sound() {
         *value.pointer_mut(path).unwrap() = right;
     }
 }
+
+#[test]
+fn a_tree_that_grows_by_depth_fills_its_levels() {
+    // The first number parts all rows, and one half of them goes on and on.
+    let (x, y) = table(2000, 2, 0);
+    let settings = |growth| HistogramBoosting {
+        growth,
+        max_leaf_nodes: 4,
+        max_iter: 1,
+        min_samples_leaf: 5,
+        ..few_rounds()
+    };
+    let by_depth = fit(&settings(Growth::ByDepth), &x, &y);
+    let json = serde_json::to_value(&by_depth).unwrap();
+    let nodes = json["trees"][0]["nodes"].as_array().unwrap();
+    // Both children of the root are nodes, and theirs are leaves.
+    assert_eq!(nodes.len(), 3);
+    assert!(nodes[0]["left"].as_i64() > Some(0) && nodes[0]["right"].as_i64() > Some(0));
+    let text = crate::estimate::EstimatorSpec::from(settings(Growth::ByDepth)).to_string();
+    assert!(text.ends_with("max_iter=1, growth=depth)"), "{text}");
+    assert_eq!(text.parse(), Ok(crate::estimate::EstimatorSpec::from(settings(Growth::ByDepth))));
+}
+
+#[test]
+fn a_rare_class_that_counts_as_much_is_found_and_keeps_its_share() {
+    // One row in 50, more often where the number is large.
+    let n = 8000;
+    let cells: Vec<f64> = (0..n).map(|i| noise(i, 1)).collect();
+    let is_rare = |i: usize| noise(i, 2) < 0.04 * cells[i];
+    let y = Labels::from_codes((0..n).map(|i| u32::from(is_rare(i))), 2);
+    let x = Features::from_columns(n, 1, cells.clone());
+    let settings = HistogramBoosting {
+        class_weight: ClassWeight::Balanced,
+        max_leaf_nodes: 4,
+        min_samples_leaf: 200,
+        ..few_rounds()
+    };
+    let model = fit(&settings, &x, &y);
+    let p = model.predict(&x, &FitContext::unhurried()).unwrap().probabilities;
+    let mean = (0..n).map(|i| p.row(i)[1]).sum::<f64>() / n as f64;
+    let share = y.counts()[1] as f64 / n as f64;
+    assert!((mean / share - 1.0).abs() < 0.3, "{mean} {share}");
+    assert_ne!(
+        model,
+        fit(&HistogramBoosting { class_weight: ClassWeight::None, ..settings }, &x, &y)
+    );
+}
+
+#[test]
+fn rounds_that_gain_nothing_on_rows_held_out_are_dropped() {
+    // Half of the labels are noise.
+    let n = 1500;
+    let cells: Vec<f64> =
+        (0..n).flat_map(|i| [noise(i, 1)]).chain((0..n).map(|i| noise(i, 2))).collect();
+    let class = |i: usize| if noise(i, 3) < 0.5 { noise(i, 4) < 0.5 } else { cells[i] < 0.5 };
+    let y = Labels::from_codes((0..n).map(|i| u32::from(class(i))), 2);
+    let x = Features::from_columns(n, 2, cells.clone());
+    let settings = HistogramBoosting { patience: 5, max_iter: 400, ..few_rounds() };
+    let n_trees = |model: &FittedHistogramBoosting| {
+        serde_json::to_value(model).unwrap()["trees"].as_array().unwrap().len()
+    };
+    let stopped = n_trees(&fit(&settings, &x, &y));
+    assert!((1..60).contains(&stopped), "{stopped}");
+    // Never more than asked for, and a family of its own.
+    let few = HistogramBoosting { max_iter: 2, ..settings.clone() };
+    assert!(n_trees(&fit(&few, &x, &y)) <= 2);
+    assert!(!settings.is_family_of(&few) && settings.is_family_of(&settings));
+}

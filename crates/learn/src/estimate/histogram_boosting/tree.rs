@@ -9,8 +9,8 @@ use super::split::{BinSet, has};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// The sets of bins that nodes on categories refer to.
-    sets: Vec<BinSet>,
+    /// The sets of bins that nodes on categories refer to, 256 bins to a part; where there are more, the parts follow.
+    sets: Vec<[u64; 4]>,
     /// What each leaf adds, the learning rate included.
     values: Vec<f32>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Node {
 pub(super) enum Test {
     /// Those whose number is at most this, and those without one or not.
     AtMost { threshold: f64, missing_left: bool },
-    /// Those whose category is in this set of bins.
+    /// Those whose category is in this set of bins, given by its first part.
     Among(u32),
 }
 
@@ -39,10 +39,11 @@ impl Tree {
         self.nodes.len() as i32 - 1
     }
 
-    /// Adds a set of bins and gives its number.
-    pub(super) fn push_set(&mut self, set: BinSet) -> u32 {
-        self.sets.push(set);
-        self.sets.len() as u32 - 1
+    /// Adds a set of bins and gives the number of its first part.
+    pub(super) fn push_set(&mut self, set: &BinSet) -> u32 {
+        let first = self.sets.len() as u32;
+        self.sets.extend_from_slice(set);
+        first
     }
 
     pub(super) fn node_mut(&mut self, node: i32) -> &mut Node {
@@ -58,7 +59,7 @@ impl Tree {
         let mut at = if self.nodes.is_empty() { -1 } else { 0 };
         while at >= 0 {
             let node = &self.nodes[at as usize];
-            let bin = binned.column(node.column as usize)[row];
+            let bin = binned.column(node.column as usize).of(row);
             at = if has(&left_bins[at as usize], bin) { node.left } else { node.right };
         }
         !at as usize
@@ -86,7 +87,7 @@ impl Tree {
                     Test::AtMost { threshold, missing_left } => {
                         value <= threshold || (missing_left && value.is_nan())
                     }
-                    Test::Among(set) => has(&self.sets[set as usize], value as u8),
+                    Test::Among(set) => has(&self.sets[set as usize..], value as usize),
                 };
                 at = if is_left { node.left } else { node.right };
             }

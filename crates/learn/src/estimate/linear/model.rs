@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Features, FitContext, FitError, Probabilities};
 
+use super::super::from_scores::softmax;
 use super::lanes::{Kernel, Lanes, dispatch, exp};
 
 /// One weight vector and intercept per decision value: a single one for two classes.
@@ -165,12 +166,7 @@ impl Decisions {
             dispatch(Sigmoids(&mut self.values));
             return self.two_columns();
         }
-        for row in self.values.chunks_exact_mut(self.n_outputs) {
-            let largest = row.iter().fold(f64::MIN, |m, &v| m.max(v));
-            row.iter_mut().for_each(|v| *v = (*v - largest).exp());
-            let total: f64 = row.iter().sum();
-            row.iter_mut().for_each(|p| *p /= total);
-        }
+        self.values.chunks_exact_mut(self.n_outputs).for_each(softmax);
         Probabilities::from_rows(self.n_classes, self.values)
     }
 

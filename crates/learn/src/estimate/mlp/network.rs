@@ -2,6 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::super::from_scores::softmax;
 use super::kernel::{accumulate_transposed, exp, multiply};
 
 /// Units of the hidden layer.
@@ -291,9 +292,8 @@ impl WithSimd for Forward<'_> {
                     let row = &row[..shape.outputs];
                     let top = row.iter().fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m });
                     let start = out.len();
-                    out.extend(row.iter().map(|&v| f64::from(v - top).exp()));
-                    let sum: f64 = out[start..].iter().sum();
-                    out[start..].iter_mut().for_each(|p| *p /= sum);
+                    out.extend(row.iter().map(|&v| f64::from(v - top)));
+                    softmax(&mut out[start..]);
                 }
             }
         }

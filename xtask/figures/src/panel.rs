@@ -1,0 +1,204 @@
+//! What all figures share: a light ground of their own, so that they read the same in print and on dark pages; colours
+//! that colour-blind people tell apart (Okabe and Ito), with shapes of their own; the data in words under the axes.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use crate::Said;
+
+/// Okabe and Ito's colours; yellow is left out, as it is hard to see on white. The last three are for figures of many
+/// series.
+pub(crate) const COLOURS: [RGBColor; 10] = [
+    RGBColor(0, 0, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+    RGBColor(130, 130, 130),
+    RGBColor(120, 60, 20),
+    RGBColor(110, 60, 160),
+];
+
+/// Room above what is drawn for each line of a legend, as a share of the axis.
+const LEGEND_ROOM: f64 = 0.075;
+
+/// The font of all text.
+pub(crate) const FONT: &str = "sans-serif";
+
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The colour of a series, by its place.
+pub(crate) fn colour(at: usize) -> RGBColor {
+    COLOURS[at % COLOURS.len()]
+}
+
+/// Draws a figure of this size: a title, what `paint` paints, and the data in words at the foot.
+pub(crate) fn figure(
+    path: &Path,
+    size: (u32, u32),
+    title: &str,
+    data: &str,
+    paint: impl FnOnce(&Area<'_>) -> Said,
+) -> Said {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        area.fill(&WHITE).map_err(|e| e.to_string())?;
+        let area = area.titled(title, (FONT, 20)).map_err(|e| e.to_string())?;
+        let lines = wrapped(data, size.0 as usize / 6);
+        let foot = 16 * lines.len() as i32 + 8;
+        let (height, _) = (area.dim_in_pixel().1 as i32, ());
+        let (top, bottom) = area.split_vertically(height - foot);
+        for (at, line) in lines.iter().enumerate() {
+            let style = (FONT, 12).into_font().color(&RGBColor(70, 70, 70));
+            bottom
+                .draw(&Text::new(line.as_str(), (12, 16 * at as i32), style))
+                .map_err(|e| e.to_string())?;
+        }
+        paint(&top)?;
+        area.present().map_err(|e| e.to_string())?;
+    }
+    fs::write(path, text).map_err(|e| e.to_string())
+}
+
+/// Lines of at most so many letters.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in format!("data: {text}").split(' ') {
+        let last = lines.last_mut().expect("there is always one");
+        if !last.is_empty() && last.len() + word.len() + 1 > most {
+            lines.push(word.to_owned());
+        } else {
+            if !last.is_empty() {
+                last.push(' ');
+            }
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
+/// One series of a panel.
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+    pub(crate) colour: usize,
+    /// Points alone, or a line through them.
+    pub(crate) is_line: bool,
+}
+
+/// How a panel's axes run.
+pub(crate) struct Axes<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) x: &'a str,
+    pub(crate) y: &'a str,
+    pub(crate) log_x: bool,
+    pub(crate) log_y: bool,
+    pub(crate) legend: bool,
+}
+
+/// Where points lie, with some room around them.
+fn range(values: impl Iterator<Item = f64>, is_log: bool) -> Range<f64> {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for v in values.filter(|v| v.is_finite()) {
+        (low, high) = (low.min(v), high.max(v));
+    }
+    if low > high {
+        return 0.0..1.0;
+    }
+    let room = if high > low { 0.05 * (high - low) } else { 0.5 };
+    // Errors and counts begin at zero.
+    if is_log || low < 0.0 || low > 0.5 * high { low - room..high + room } else { 0.0..high + room }
+}
+
+/// A number on an axis.
+fn tick(value: f64, is_log: bool) -> String {
+    let value = if is_log { 10_f64.powf(value) } else { value };
+    match value.abs() {
+        v if v >= 1000.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.0}"),
+        v if v >= 1.0 || v == 0.0 => format!("{value:.1}"),
+        v if v >= 0.1 => format!("{value:.2}"),
+        v if v >= 0.001 => format!("{value:.3}"),
+        _ => format!("{value:.0e}"),
+    }
+}
+
+/// Paints series into an area.
+pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said {
+    let place = |(x, y): (f64, f64)| {
+        let log = |v: f64, is_log: bool| if is_log { v.max(1e-12).log10() } else { v };
+        (log(x, axes.log_x), log(y, axes.log_y))
+    };
+    let all: Vec<(f64, f64)> = series.iter().flat_map(|s| &s.points).map(|&p| place(p)).collect();
+    let xs = range(all.iter().map(|p| p.0), axes.log_x);
+    let mut ys = range(all.iter().map(|p| p.1), axes.log_y);
+    if axes.legend {
+        // Room for it above what is drawn.
+        ys.end += LEGEND_ROOM * (ys.end - ys.start) * series.len() as f64;
+    }
+    let mut builder = ChartBuilder::on(area);
+    builder.margin(10).x_label_area_size(44).y_label_area_size(64);
+    if !axes.title.is_empty() {
+        builder.caption(axes.title, (FONT, 14));
+    }
+    let mut chart = builder.build_cartesian_2d(xs, ys).map_err(|e| e.to_string())?;
+    chart
+        .configure_mesh()
+        .x_desc(axes.x)
+        .y_desc(axes.y)
+        .x_labels(6)
+        .y_labels(6)
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(RGBColor(225, 225, 225))
+        .label_style((FONT, 12))
+        .axis_desc_style((FONT, 13))
+        .x_label_formatter(&|v| tick(*v, axes.log_x))
+        .y_label_formatter(&|v| tick(*v, axes.log_y))
+        .draw()
+        .map_err(|e| e.to_string())?;
+    for own in series {
+        let colour = colour(own.colour);
+        let points: Vec<(f64, f64)> = own.points.iter().map(|&p| place(p)).collect();
+        if own.is_line {
+            let line = LineSeries::new(points.iter().copied(), colour.stroke_width(2));
+            chart.draw_series(line).map_err(|e| e.to_string())?.label(own.name.clone()).legend(
+                move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)),
+            );
+        }
+        let (shape, size) = (own.colour % 3, if own.is_line { 4 } else { 2 });
+        let is_many = own.is_line && points.len() > 40;
+        let marks = points.iter().copied().filter(|_| !is_many);
+        // A circle, a triangle or a cross.
+        let drawn = match shape {
+            0 => chart.draw_series(marks.map(|p| Circle::new(p, size, colour.filled()))),
+            1 => {
+                chart.draw_series(marks.map(|p| TriangleMarker::new(p, size + 1, colour.filled())))
+            }
+            _ => chart.draw_series(marks.map(|p| Cross::new(p, size, colour.stroke_width(2)))),
+        };
+        let drawn = drawn.map_err(|e| e.to_string())?;
+        if !own.is_line {
+            drawn.label(own.name.clone()).legend(move |(x, y)| {
+                PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3))
+            });
+        }
+    }
+    if axes.legend {
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .background_style(WHITE.mix(0.85))
+            .border_style(RGBColor(190, 190, 190))
+            .label_font((FONT, 12))
+            .draw()
+            .map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! A table of results with where it came from.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::Command;
+
+use crate::python;
+
+/// Rows under named columns.
+pub(crate) struct Csv {
+    /// What the numbers were made from.
+    data: String,
+    columns: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Csv {
+    pub(crate) fn new(data: impl Into<String>, columns: &[&'static str]) -> Self {
+        Self { data: data.into(), columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row: as many cells as there are columns. Commas within a cell become semicolons.
+    pub(crate) fn push(&mut self, cells: &[&dyn Display]) {
+        assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
+        self.rows.push(cells.iter().map(|c| c.to_string().replace(',', ";")).collect());
+    }
+
+    /// The number in a column of the one row that has these cells.
+    pub(crate) fn number(&self, column: &str, cells: &[(&str, &str)]) -> Result<f64, String> {
+        let at = |name: &str| {
+            let found = self.columns.iter().position(|c| *c == name);
+            found.ok_or_else(|| format!("the table has no column {name}"))
+        };
+        let mut wanted = Vec::new();
+        for (name, cell) in cells {
+            wanted.push((at(name)?, *cell));
+        }
+        let is_meant = |row: &&Vec<String>| wanted.iter().all(|(at, cell)| row[*at] == *cell);
+        let row = self.rows.iter().find(is_meant).ok_or_else(|| format!("no row has {cells:?}"))?;
+        row[at(column)?].parse().map_err(|e| format!("{column}: {e}"))
+    }
+
+    /// Writes it, with the command, the data, the commit and the date in front.
+    pub(crate) fn write(&self, path: &Path, command: &str) -> Result<(), String> {
+        let mut text = format!("# command: {command}\n# data: {}\n", self.data);
+        text += &format!("# commit: {}\n# date: {}\n", commit(), said("date", &["-u", "+%F"]));
+        text += &format!("{}\n", self.columns.join(","));
+        for row in &self.rows {
+            text += &format!("{}\n", row.join(","));
+        }
+        std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+}
+
+/// A number as tables have it: four significant digits.
+pub(crate) fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let digits = (3 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    format!("{value:.digits$}")
+}
+
+/// The commit, and whether anything differs from it.
+fn commit() -> String {
+    let head = said("git", &["rev-parse", "--short", "HEAD"]);
+    let changed = said("git", &["status", "--porcelain", "--", "crates", "xtask"]);
+    if changed.is_empty() { head } else { format!("{head} and changes") }
+}
+
+fn said(program: &str, arguments: &[&str]) -> String {
+    let out = Command::new(program).args(arguments).current_dir(python::root()).output();
+    out.ok().map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default()
+}
