@@ -16,11 +16,11 @@ fn options() -> EmOptions {
     EmOptions { max_rounds: 100, ..EmOptions::plain() }
 }
 
+/// All entries, those within a limit, and the positions of the slower ones.
+type Cut = (PartialTensor<f32>, PartialTensor<f32>, Vec<usize>);
+
 /// Entries within a limit to learn from, and the positions of the slower ones.
-pub(super) fn cut(
-    context: &Context,
-    limit: f32,
-) -> Result<(PartialTensor<f32>, PartialTensor<f32>, Vec<usize>), String> {
+pub(super) fn cut(context: &Context, limit: f32) -> Result<Cut, String> {
     let whole = partial(&context.paper, f32::INFINITY)?;
     let training = partial(&context.paper, limit)?;
     let held =

@@ -82,11 +82,13 @@ fn scatter(at: usize) -> u64 {
     (x ^ (x >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb)
 }
 
+/// What each system found on a dataset; the lowest errors there: recorded, replicate.
+type OnDataset = (Vec<Found>, (f64, f64));
+
 /// Datasets with what each system found.
 struct All {
     names: Vec<&'static str>,
-    /// Datasets x systems; lowest errors of the dataset: recorded, replicate.
-    found: Vec<(Vec<Found>, (f64, f64))>,
+    found: Vec<OnDataset>,
 }
 
 fn each_fold(
@@ -106,7 +108,7 @@ fn each_fold(
         let log_clock = Clock::fit(paper, &rows, RuntimeForm::LogLog)?;
         let step = if context.quick { 7 } else { 1 };
         let outs: Vec<usize> = (fold..n).step_by(FOLDS).step_by(step).collect();
-        let done: Vec<Option<(Vec<&'static str>, Vec<Found>, (f64, f64))>> = outs
+        let done: Vec<Option<(Vec<&'static str>, OnDataset)>> = outs
             .par_iter()
             .map(|&out| {
                 let both = (clock.secs(paper, out), log_clock.secs(paper, out));
@@ -115,13 +117,14 @@ fn each_fold(
                 let systems = systems(&learned, &secs, &log_secs);
                 let names = systems.iter().map(|s| s.0).collect();
                 let found = systems.iter().map(|s| run(&row, &s.1)).collect::<Result<_, _>>()?;
-                Ok(Some((names, found, (row.lowest_error(), lowest_replicate(&row)))))
+                let lowest = (row.lowest_error(), lowest_replicate(&row));
+                Ok(Some((names, (found, lowest))))
             })
             .collect::<Result<_, SurrogateError>>()
             .map_err(|e| e.to_string())?;
-        for (names, found, lowest) in done.into_iter().flatten() {
+        for (names, found) in done.into_iter().flatten() {
             all.names = names;
-            all.found.push((found, lowest));
+            all.found.push(found);
         }
         eprintln!("  fold {fold}: {} datasets so far", all.found.len());
     }
@@ -296,7 +299,7 @@ fn table(context: &Context, all: &All, data: &str) -> Result<Csv, String> {
     );
     for (b, budget) in BUDGETS.iter().enumerate() {
         for (s, name) in all.names.iter().enumerate() {
-            let mean_of = |of: &dyn Fn(&(Vec<Found>, (f64, f64))) -> f64| {
+            let mean_of = |of: &dyn Fn(&OnDataset) -> f64| {
                 let values: Vec<f64> = all.found.iter().map(of).collect();
                 mean_and_error(&values)
             };

@@ -67,7 +67,6 @@ fn example() -> Surrogate {
         best_on_average: 21_669.into(),
         embeddings: DatasetEmbeddings::default(),
         added: Vec::new(),
-        paper: PaperParts::default(),
         space,
     }
 }

@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::policy::{
     self, Auto, AutoSettings, AutoSetup, InOrder, KernelSetup, Next, Observation, PaperLoop,
-    Rounds, Step,
+    PaperSettings, Rounds, Step,
 };
 use pitchpipe_surrogate::search::{Action, Actions};
 use pitchpipe_surrogate::simulate::{self, Trace};
@@ -91,6 +91,7 @@ impl Policy {
             secs: &secs,
             budget_secs,
             baseline,
+            settings: PaperSettings::default(),
         };
         policy::kernel_oboe(setup).map(Self::of).map_err(refused)
     }
