@@ -79,10 +79,10 @@ def reports(chromium, folder):
 
 
 def live(chromium, folder):
-    words, _ = command(folder, "categories and gaps", "60s")
+    words, _ = command(folder, "categories and gaps", "30s")
     process = subprocess.Popen([*words, "--live"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     chromium.open(process.stderr.readline().split()[1])
-    chromium.wait_for("RUN.trials.length > 150 && RUN.ensemble.length > 3", 60)
+    chromium.wait_for("RUN.trials.length > 150 && RUN.ensemble.length > 3 && RUN.now > 12", 60)
     chromium.evaluate("drawAll()")
     chromium.wait_for("!document.getElementById('thread-list').textContent.includes('idle')", 20)
     (folder / "live.png").write_bytes(chromium.screenshot(clip=(0, 0, 1200, 1140)))
