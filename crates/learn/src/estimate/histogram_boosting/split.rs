@@ -25,7 +25,7 @@ pub(super) fn has(set: &[[u64; 4]], bin: usize) -> bool {
     set.get(bin >> 8).is_some_and(|part| part[bin >> 6 & 3] >> (bin & 63) & 1 == 1)
 }
 
-fn insert(set: &mut BinSet, bin: usize) {
+fn insert(set: &mut [[u64; 4]], bin: usize) {
     set[bin >> 8][bin >> 6 & 3] |= 1 << (bin & 63);
 }
 

@@ -40,7 +40,7 @@ impl Tree {
     }
 
     /// Adds a set of bins and gives the number of its first part.
-    pub(super) fn push_set(&mut self, set: &BinSet) -> u32 {
+    pub(super) fn push_set(&mut self, set: &[[u64; 4]]) -> u32 {
         let first = self.sets.len() as u32;
         self.sets.extend_from_slice(set);
         first
