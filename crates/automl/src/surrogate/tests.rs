@@ -378,3 +378,14 @@ fn a_block_that_was_not_measured_leans_on_its_kin() {
     let mean = kin.iter().sum::<f64>() / kin.len() as f64;
     assert!((prior.mean()[N_PIPELINES + 1] - mean).abs() < 1e-5);
 }
+
+#[test]
+fn the_surrogate_inside_the_program_has_all_its_parts() {
+    let ours = Surrogate::embedded();
+    assert_eq!(ours.space.key(), SearchSpace::all().key(), "it speaks of every pipeline there is");
+    assert!(ours.native.is_some() && ours.decided.is_some());
+    assert!(ours.oboe.is_some() && ours.tensor_oboe.is_some() && ours.kernel_oboe.is_some());
+    let PaperParts { tensor, kernel, oboe_deviations, runtimes } = ours.paper_parts();
+    assert!(tensor.is_some() && kernel.is_some(), "the paper's embeddings");
+    assert!(oboe_deviations.is_some() && runtimes.is_some(), "the paper's designs and runtimes");
+}
