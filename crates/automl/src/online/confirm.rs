@@ -45,7 +45,9 @@ impl Drive<'_> {
         let n_learners = self.combiner.library.learners().len();
         match self.settings.max_evaluations {
             // As many evaluations again as were asked for, at most: the clock may not decide.
-            Some(n) if self.budget.pacing().is_repeatable() => (n / n_learners.max(1)).min(PLANNED_ROUNDS),
+            Some(n) if self.budget.pacing().is_repeatable() => {
+                (n / n_learners.max(1)).min(PLANNED_ROUNDS)
+            }
             _ => MOST_ROUNDS,
         }
     }
