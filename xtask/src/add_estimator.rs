@@ -1,10 +1,9 @@
 //! `cargo xtask add-estimator`: the example of CONTRIBUTING.md, applied, built and tested.
 //!
-//! `examples/nearest-centroid.patch` adds an estimator, a block of the search space and all that goes with them. It is
-//! applied to a copy of the last commit under `target/`, so that the example cannot fall behind the code; and it may
-//! touch no more files than CONTRIBUTING.md says.
+//! `examples/nearest-centroid.patch` adds an estimator, a block of the search space and all that goes with them. It may
+//! touch no more files than CONTRIBUTING.md says. It is applied where it is to be read, in this folder, and taken back:
+//! only what depends on it is compiled.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use crate::python::root;
@@ -26,34 +25,30 @@ const MOST_OTHERS: usize = 2;
 /// The tests that are about the new estimator, or about all of them.
 const TESTS: [&str; 4] = ["centroid", "search_space::", "export::", "one_hot_columns"];
 
-/// Applies, builds and tests the example.
+/// Applies, builds and tests the example, and takes it back, whatever came of it.
 pub(crate) fn add() -> Result<(), String> {
     check(&patch()?)?;
-    let copy = root().join("target/add-estimator");
-    let git = || {
-        let mut git = Command::new("git");
-        git.current_dir(root());
-        git
-    };
-    if copy.exists() {
-        run(git().args(["worktree", "remove", "--force"]).arg(&copy))?;
-    }
-    run(git().args(["worktree", "add", "--detach"]).arg(&copy).arg("HEAD"))?;
-    let result = build(&copy);
-    run(git().args(["worktree", "remove", "--force"]).arg(&copy))?;
+    // What does not apply changes nothing, so that it is taken back only where it was applied.
+    run(git().args(["apply", PATCH]))?;
+    let result = build();
+    run(git().args(["apply", "--reverse", PATCH]))?;
     result
 }
 
-fn build(copy: &PathBuf) -> Result<(), String> {
-    let here = |program: &str| {
-        let mut command = Command::new(program);
-        // Dependencies are compiled already; only our own crates differ.
-        command.current_dir(copy).env("CARGO_TARGET_DIR", root().join("target"));
-        command
+fn git() -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(root());
+    git
+}
+
+fn build() -> Result<(), String> {
+    let cargo = || {
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(root());
+        cargo
     };
-    run(here("git").arg("apply").arg(root().join(PATCH)))?;
-    run(here("cargo").args(["fmt", "--all", "--check"]))?;
-    run(here("cargo")
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    run(cargo()
         .args(["test", "--release", "--workspace", "--lib", "--test", "golden", "--"])
         .args(TESTS))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pitchpipe_automl::offline::train::{Stack, StackRow};
 use pitchpipe_automl::offline::{About, Seen};
-use pitchpipe_automl::surrogate::{DatasetSize, Surrogate};
+use pitchpipe_automl::surrogate::{Surrogate, TableSize};
 use pitchpipe_automl::{AutoMl, Happened};
 use pitchpipe_learn::search_space::Block;
 use pitchpipe_learn::{Pipeline, PipelineId, SearchSpace};
@@ -32,7 +32,7 @@ fn runs() -> Stack {
     let paper = SearchSpace::paper();
     let blocks = paper.blocks().iter().cloned().chain([block()]).collect();
     let space = Arc::new(SearchSpace::new(blocks).expect("a space"));
-    let size = DatasetSize {
+    let size = TableSize {
         n_rows: 200,
         n_features: 4,
         n_encoded: 4,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pitchpipe_automl::offline::{
-    Collection, Entry, Event, OfflineError, Scope, Scores, Status, Store, WorkItem, corpus,
+    Collection, Entry, EntryScores, Event, OfflineError, Scope, Status, Store, WorkItem, corpus,
 };
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::search_space::{Block, ComponentTexts, Manifest, SearchSpace};
@@ -174,7 +174,7 @@ fn a_table_that_cannot_be_read_is_passed_over_and_named() {
 
 #[test]
 fn entries_survive_the_way_through_a_shard() {
-    let scores = Scores {
+    let scores = EntryScores {
         error: 0.25,
         fold_errors: vec![0.2, 0.25, 0.3],
         balanced_decision_error: 0.24,

@@ -4,14 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FitContext, FitError};
-
-use crate::estimate::histogram_boosting::BinCache;
-use crate::estimate::tree::TreeCache;
-use crate::shared;
+use crate::derived::Derived;
+use crate::{FitContext, FitError, shared};
 
 /// `n_rows` by `n_cols` finite numbers, column-major, with what estimators derive from it once and
-/// share: the row-major copy, the content's key, the sorted columns of trees, the bins of histograms.
+/// share: the row-major copy, the content's key, and whatever an estimator wants it in.
 ///
 /// Where it [has categories](Features::with_categories), NaN is a missing cell and some columns hold codes: only
 /// estimators that take gaps are given such a matrix.
@@ -29,9 +26,7 @@ pub struct Features {
     #[serde(skip)]
     content: OnceLock<u64>,
     #[serde(skip)]
-    pub(crate) trees: TreeCache,
-    #[serde(skip)]
-    pub(crate) bins: BinCache,
+    pub(crate) derived: Derived,
 }
 
 impl Features {
@@ -93,11 +88,11 @@ impl Features {
 
     /// The same, interrupted where the deadline comes first.
     pub fn rows_within(&self, ctx: &FitContext) -> Result<&[f64], FitError> {
-        if self.rows.get().is_none() {
-            let rows = transpose(&self.columns, self.n_rows, self.n_cols, ctx)?;
-            return Ok(self.rows.get_or_init(|| rows));
+        if let Some(rows) = self.rows.get() {
+            return Ok(rows);
         }
-        Ok(self.rows.get().expect("just seen"))
+        let rows = transpose(&self.columns, self.n_rows, self.n_cols, ctx)?;
+        Ok(self.rows.get_or_init(|| rows))
     }
 
     /// One row, contiguous.

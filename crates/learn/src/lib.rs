@@ -33,6 +33,7 @@ pub mod search_space;
 mod classes;
 mod component;
 mod context;
+mod derived;
 mod error;
 mod features;
 mod landmark;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pitchpipe_automl::Pipeline;
-use pitchpipe_automl::surrogate::{DatasetSize, ErrorKind, Surrogate as Trained};
+use pitchpipe_automl::surrogate::{ErrorKind, Surrogate as Trained, TableSize};
 use pitchpipe_table::Dataset;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -113,7 +113,7 @@ impl Surrogate {
         n_classes: usize,
         n_encoded: Option<usize>,
     ) -> Bound<'py, PyArray1<f64>> {
-        let size = DatasetSize {
+        let size = TableSize {
             n_rows,
             n_features,
             n_encoded: n_encoded.unwrap_or(n_features),
@@ -157,7 +157,7 @@ impl Surrogate {
         posterior
             .observe(&at, &errors)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let secs = trained.runtimes().predict_secs(&DatasetSize::of(&dataset));
+        let secs = trained.runtimes().predict_secs(&TableSize::of(&dataset));
         let pipelines = space.ids().map(|id| space.pipeline(id).to_string()).collect();
         Ok((pipelines, PyArray1::from_vec(py, posterior.predict()), PyArray1::from_vec(py, secs)))
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::ndarray::Array2;
 use numpy::{PyArray2, ToPyArray};
 use pitchpipe_automl::offline::published::{AXES, Published, PublishedError};
-use pitchpipe_automl::offline::{OfflineError, Scores, Store};
+use pitchpipe_automl::offline::{EntryScores, OfflineError, Store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -24,11 +24,11 @@ type Recorded<'py> = (
     Vec<String>,
 );
 
-/// Scores of a store by name.
+/// EntryScores of a store by name.
 const SCORES: [&str; 6] =
     ["error", "balanced_decision_error", "accuracy", "log_loss", "auc", "macro_f1"];
 
-fn score(scores: &Scores, name: &str) -> f32 {
+fn score(scores: &EntryScores, name: &str) -> f32 {
     match name {
         "error" => scores.error,
         "balanced_decision_error" => scores.balanced_decision_error,

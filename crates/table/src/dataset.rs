@@ -6,7 +6,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::schema::{Assembled, assemble, row_numbers};
 use crate::{
-    Column, Dependence, Frame, Labels, RawTable, Reason, Report, Schema, SchemaError, SchemaOptions,
+    Column, Dependence, Frame, Labels, RawTable, Reason, Schema, SchemaError, SchemaOptions,
+    TableReport,
 };
 
 /// What is to be predicted, row by row.
@@ -87,7 +88,7 @@ impl Dataset {
     pub fn from_table(
         table: RawTable,
         options: &SchemaOptions,
-    ) -> Result<(Self, Report), SchemaError> {
+    ) -> Result<(Self, TableReport), SchemaError> {
         if options.target.is_none() {
             let columns = table.columns.into_iter().map(|column| column.name).collect();
             return Err(SchemaError::NoTarget { columns });
@@ -101,7 +102,7 @@ impl Dataset {
         table: RawTable,
         options: &SchemaOptions,
         indices: Vec<(String, Reason)>,
-    ) -> Result<(Self, Report), SchemaError> {
+    ) -> Result<(Self, TableReport), SchemaError> {
         let Assembled { schema, columns, labels, dependence, report } =
             assemble(table, options, indices)?;
         if columns.is_empty() {

@@ -1,7 +1,9 @@
 //! Rows that nothing sees until the end.
 
 use crate::schema::{TargetLabels, row_numbers, target_labels};
-use crate::{Dataset, Labels, RawColumn, RawTable, Report, SchemaError, SchemaOptions, Target};
+use crate::{
+    Dataset, Labels, RawColumn, RawTable, SchemaError, SchemaOptions, TableReport, Target,
+};
 
 /// A dataset, and rows that had no part in making it.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +13,7 @@ pub struct HeldOut {
     /// The others, in the same columns.
     pub held_out: Dataset,
     /// What was understood of the rows to learn from.
-    pub report: Report,
+    pub report: TableReport,
 }
 
 impl Dataset {

@@ -40,8 +40,8 @@ pub use read::{
 };
 pub use schema::{
     Applied, ColumnReport, DatePart, DependsOn, Input, Kind, LabelType, LeftOut, Levels, Mismatch,
-    OTHER_LEVEL, Reading, Reason, Report, Schema, SchemaError, SchemaOptions, TargetColumn, Values,
-    written_instant,
+    OTHER_LEVEL, Reading, Reason, Schema, SchemaError, SchemaOptions, TableReport, TargetColumn,
+    Values, written_instant,
 };
 pub use split::{
     Dependence, Fold, Folds, RareClass, holdout, stratified_folds, stratified_subsample,

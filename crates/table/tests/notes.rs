@@ -4,8 +4,8 @@ mod common;
 
 use common::{read_as, said, show};
 use pitchpipe_table::{
-    CancelCheck, Dataset, Note, RawTable, ReadOptions, Report, SchemaOptions, Severity, Source,
-    read,
+    CancelCheck, Dataset, Note, RawTable, ReadOptions, SchemaOptions, Severity, Source,
+    TableReport, read,
 };
 
 /// Reads a table whose column `y` is to be predicted.
@@ -14,7 +14,7 @@ fn labelled(csv: &str) -> RawTable {
     read_as("t.csv", csv.as_bytes(), &options).unwrap()
 }
 
-fn learnt(table: RawTable) -> (Dataset, Report) {
+fn learnt(table: RawTable) -> (Dataset, TableReport) {
     let options = SchemaOptions { target: Some("y".into()), ..SchemaOptions::default() };
     Dataset::from_table(table, &options).unwrap()
 }

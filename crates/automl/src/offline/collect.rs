@@ -12,12 +12,12 @@ use pitchpipe_learn::{
 use pitchpipe_table::Dataset;
 
 use super::corpus::{self, CorpusTable};
-use super::entry::{Entry, Scores, Status};
+use super::entry::{Entry, EntryScores, Status};
 use super::error::OfflineError;
 use super::plan::{Scope, batches};
 use super::space_facts;
 use super::store::{About, CONTENT, Facts, Store};
-use crate::surrogate::DatasetSize;
+use crate::surrogate::TableSize;
 
 /// Results are put on disk at least this often.
 const FLUSH: Duration = Duration::from_secs(15);
@@ -179,7 +179,7 @@ impl Collection {
         tell: &mut (impl FnMut(Event) + Send),
     ) -> Result<(), OfflineError> {
         let content = format!("{:016x}", dataset.content_hash());
-        let about = About { content: Some(content.clone()), size: DatasetSize::of(dataset) };
+        let about = About { content: Some(content.clone()), size: TableSize::of(dataset) };
         store.describe(name, &about)?;
         let mut damaged = Vec::new();
         let done = store.done(name, &content, &mut damaged)?;
@@ -310,8 +310,8 @@ fn entry_of(pipeline: u32, outcome: Outcome) -> Entry {
     }
 }
 
-fn scores_of(evaluation: &Evaluation) -> Scores {
-    Scores {
+fn scores_of(evaluation: &Evaluation) -> EntryScores {
+    EntryScores {
         error: evaluation.error as f32,
         fold_errors: evaluation.fold_errors.iter().map(|&e| e as f32).collect(),
         balanced_decision_error: evaluation.decided_error as f32,

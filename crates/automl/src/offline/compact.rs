@@ -23,7 +23,7 @@ use pitchpipe_learn::SearchSpace;
 use pitchpipe_learn::search_space::STEPS;
 
 use super::ComponentNames;
-use super::entry::{Entry, Scores, Status};
+use super::entry::{Entry, EntryScores, Status};
 use super::error::{OfflineError, at};
 use super::shard::column;
 use super::store::{About, FORM, Facts, Store, write_facts, write_whole};
@@ -175,7 +175,7 @@ fn write(space: &SearchSpace, computations: &[Computation]) -> Result<Vec<u8>, O
         lists.append_value(computation.pipelines.iter().map(|&j| Some(j)));
     }
     columns.push(Arc::new(lists.finish()));
-    let score = |of: fn(&Scores) -> f32, digits: i32| -> ArrayRef {
+    let score = |of: fn(&EntryScores) -> f32, digits: i32| -> ArrayRef {
         let values = computations.iter().map(|c| {
             let value = c.status.scores().map(of).filter(|v| !v.is_nan());
             value.map(|v| to_decimals(v, digits))
@@ -261,7 +261,7 @@ impl Compact {
         };
         for i in 0..batch.num_rows() {
             let status = match words.value(i) {
-                "finished" => Status::Finished(Scores {
+                "finished" => Status::Finished(EntryScores {
                     error: number(0, i),
                     fold_errors: Vec::new(),
                     balanced_decision_error: number(1, i),
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn equal_scores_of_one_estimator_are_one_computation() {
         let scores = |error: f32| {
-            Status::Finished(Scores {
+            Status::Finished(EntryScores {
                 error,
                 fold_errors: vec![error; 3],
                 balanced_decision_error: error,

@@ -19,7 +19,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Status {
     /// It finished with these scores.
-    Finished(Scores),
+    Finished(EntryScores),
     /// It ran into its time cap.
     OutOfTime,
     /// It cannot be fitted on this dataset, for the reason given.
@@ -28,7 +28,7 @@ pub enum Status {
 
 /// The scores of a finished cross-validation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scores {
+pub struct EntryScores {
     /// Balanced error rate under the estimator's native decision, as published: the mean of the folds.
     pub error: f32,
     /// The balanced error rate of each fold.
@@ -56,7 +56,7 @@ impl Status {
     }
 
     /// The scores, if it finished.
-    pub fn scores(&self) -> Option<&Scores> {
+    pub fn scores(&self) -> Option<&EntryScores> {
         match self {
             Status::Finished(scores) => Some(scores),
             _ => None,

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use pitchpipe_learn::SearchSpace;
 use rayon::prelude::*;
 
-use super::entry::{Entry, Scores, Status};
+use super::entry::{Entry, EntryScores, Status};
 use super::error::OfflineError;
 use super::published::{Cell, N_PIPELINES, Published};
 use super::space_facts;
 use super::store::{About, Facts, SOURCE, Store};
-use crate::surrogate::DatasetSize;
+use crate::surrogate::TableSize;
 
 /// What a store of published entries says of their origin.
 pub const PUBLISHED: &str = "oboe 0.2.0, scikit-learn components (BSD-3-Clause)";
@@ -33,7 +33,7 @@ pub fn import(published: &Published, store: &Store) -> Result<(usize, usize), Of
                 // The label is counted among the columns, which are one-hot encoded.
                 let n_encoded = columns.saturating_sub(1).max(1);
                 let n_features = n_encoded;
-                let size = DatasetSize {
+                let size = TableSize {
                     n_rows: rows,
                     n_features,
                     n_encoded,
@@ -67,7 +67,7 @@ pub(crate) fn facts() -> Facts {
 fn entry(published: &Published, row: usize, pipeline: usize) -> Entry {
     let (status, secs) = match published.cells[(row, pipeline)] {
         Cell::Observed => {
-            let scores = Scores {
+            let scores = EntryScores {
                 error: published.errors[(row, pipeline)],
                 fold_errors: Vec::new(),
                 balanced_decision_error: f32::NAN,

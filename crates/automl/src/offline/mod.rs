@@ -17,7 +17,7 @@ pub mod train;
 
 pub use collect::{Collection, Event, Summary, WorkItem};
 pub use compact::{Compacted, compact};
-pub use entry::{Entry, Scores, Status};
+pub use entry::{Entry, EntryScores, Status};
 pub use error::OfflineError;
 pub use import::{PUBLISHED, import};
 pub use plan::{Scope, batches};

@@ -20,7 +20,7 @@ use parquet::file::properties::WriterProperties;
 use pitchpipe_learn::SearchSpace;
 
 use super::ComponentNames;
-use super::entry::{Entry, Scores, Status};
+use super::entry::{Entry, EntryScores, Status};
 use super::error::OfflineError;
 
 /// Entries of one dataset, with the facts that travel with them.
@@ -108,7 +108,7 @@ impl Shard {
         Ok(RecordBatch::try_new(Arc::new(schema()), columns)?)
     }
 
-    fn numbers(&self, of: fn(&Scores) -> f32) -> ArrayRef {
+    fn numbers(&self, of: fn(&EntryScores) -> f32) -> ArrayRef {
         // A score that was never measured, as in published rows, is no number and is left empty.
         let values = self.entries.iter().map(|e| e.status.scores().map(of).filter(|v| !v.is_nan()));
         Arc::new(values.collect::<Float32Array>())
@@ -173,7 +173,7 @@ impl Shard {
         };
         for i in 0..batch.num_rows() {
             let status = match words.value(i) {
-                "finished" => Status::Finished(Scores {
+                "finished" => Status::Finished(EntryScores {
                     error: number(error, i),
                     fold_errors: fold_row(folds, i)?,
                     balanced_decision_error: number(balanced_decision_error, i),

@@ -25,7 +25,7 @@ use super::error::{OfflineError, at};
 use super::seen::Seen;
 use super::shard::Shard;
 use super::space_facts::{self, joined, space_of};
-use crate::surrogate::DatasetSize;
+use crate::surrogate::TableSize;
 
 pub(crate) const FACTS_FILE: &str = "store.json";
 const LOCK_FILE: &str = "lock";
@@ -41,7 +41,7 @@ pub struct About {
     /// The hash of its content, where it was seen.
     pub content: Option<String>,
     /// Its size.
-    pub size: DatasetSize,
+    pub size: TableSize,
 }
 
 /// Facts that all entries of a store share.

@@ -62,8 +62,22 @@ impl<'a> Budget<'a> {
         }
     }
 
-    pub(crate) fn is_repeatable(&self) -> bool {
-        self.pacing.is_repeatable()
+    /// What decides when something happens.
+    pub(crate) fn pacing(&self) -> Pacing {
+        self.pacing
+    }
+
+    /// Whether what takes so many seconds on the clock may begin.
+    pub(crate) fn allows_secs(&self, secs: f64, end: End) -> bool {
+        self.pacing.allows(secs <= self.left(end).as_secs_f64())
+    }
+
+    /// So large a share of the budget, in seconds; all there are, where the clock may not decide.
+    pub(crate) fn share_secs(&self, share: f64) -> f64 {
+        match self.pacing {
+            Pacing::Timed { .. } => share * self.total_secs(),
+            Pacing::Repeatable => f64::INFINITY,
+        }
     }
 
     /// How many steps are handed out together.
@@ -118,7 +132,7 @@ impl<'a> Budget<'a> {
 
     /// Whether there is no time for another choice.
     pub(crate) fn is_too_short_to_choose(&self, end: End) -> bool {
-        !self.is_repeatable() && self.left(end).as_secs_f64() < self.choice_secs
+        !self.allows_secs(self.choice_secs, end)
     }
 
     /// When fits that are expected to take so many seconds of work must end: one mistaken guess must not use up all

@@ -45,14 +45,16 @@ impl Drive<'_> {
         let n_learners = self.combiner.library.learners().len();
         match self.settings.max_evaluations {
             // As many evaluations again as were asked for, at most: the clock may not decide.
-            Some(n) if self.budget.is_repeatable() => (n / n_learners.max(1)).min(PLANNED_ROUNDS),
+            Some(n) if self.budget.pacing().is_repeatable() => {
+                (n / n_learners.max(1)).min(PLANNED_ROUNDS)
+            }
             _ => MOST_ROUNDS,
         }
     }
 
     /// Whether it is time to confirm the best, as the rest of the budget will be needed for that.
     pub(super) fn is_time_to_confirm(&self) -> bool {
-        if !self.confirmation.is_on || self.budget.is_repeatable() {
+        if !self.confirmation.is_on || self.budget.pacing().is_repeatable() {
             return false;
         }
         let (candidates, secs) = self.to_confirm();
@@ -62,10 +64,7 @@ impl Drive<'_> {
 
     /// The candidates of a round, the best that fit its share of the time, and the seconds it takes.
     fn to_confirm(&self) -> (Vec<PipelineId>, f64) {
-        let most = match self.budget.is_repeatable() {
-            true => f64::INFINITY,
-            false => ROUND_SHARE * self.budget.total_secs(),
-        };
+        let most = self.budget.share_secs(ROUND_SHARE);
         let (mut ids, mut total) = (Vec::new(), 0.0);
         // One fit reveals all of a family: the seconds of its slowest member, and how many there are.
         let mut families: BTreeMap<(usize, usize), (f64, usize)> = BTreeMap::new();
@@ -97,7 +96,7 @@ impl Drive<'_> {
         let is_in_time = writing <= WRITING_SHARE * self.budget.total_secs();
         round <= ROUNDS_WITH_MODELS
             && self.combiner.has_room_for(growth)
-            && (self.budget.is_repeatable() || is_in_time)
+            && self.budget.pacing().allows(is_in_time)
     }
 
     /// Validates the best once more, and keeps the models of it or not, as the evaluator does. Tells whether
@@ -113,8 +112,8 @@ impl Drive<'_> {
         let (ids, _) = self.to_confirm();
         let more_writing = if keeps_models { self.combiner.write_time() } else { Duration::ZERO };
         let left = self.left().saturating_sub(more_writing);
-        let is_late = !self.budget.is_repeatable() && left < self.confirmation.next_round;
-        if !self.is_enough(ids.len()) || is_late {
+        let is_in_time = self.budget.pacing().allows(left >= self.confirmation.next_round);
+        if !self.is_enough(ids.len()) || !is_in_time {
             return Ok(false);
         }
         let n_rounds = self.n_rounds();

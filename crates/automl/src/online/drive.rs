@@ -272,10 +272,10 @@ impl<'a> Drive<'a> {
         let deadline = self.budget.deadline(cost_secs, self.end());
         let (mut seen, mut held) = (Vec::with_capacity(ids.len()), Vec::new());
         let mut taking = Duration::ZERO;
-        let is_repeatable = self.budget.is_repeatable();
+        let in_any_order = self.budget.pacing().heeds_measurements();
         let Bench { evaluator, judging } = bench;
         let effort = evaluator.evaluate(ids, deadline, &mut |id, outcome| {
-            if is_repeatable {
+            if !in_any_order {
                 // What the library keeps where memory is short depends on the order.
                 return held.push((id, outcome));
             }
@@ -322,11 +322,7 @@ impl<'a> Drive<'a> {
                 (None, None)
             }
         };
-        let secs = secs.map(|measured| match self.budget.is_repeatable() {
-            // Measured times would let the clock choose.
-            true => self.rows.secs_of(id).unwrap_or(measured),
-            false => measured.max(1e-4),
-        });
+        let secs = secs.map(|s| self.budget.pacing().secs(s, self.rows.secs_of(id)));
         Observation { pipeline: id.index(), error, secs, n_rows: self.rows.n_rows }
     }
 
@@ -369,7 +365,7 @@ impl<'a> Drive<'a> {
     fn ensemble_if_cheap(&mut self, listener: &mut Listener<'_>) {
         let most = ENSEMBLE_SHARE * self.budget.elapsed().as_secs_f64();
         let is_cheap = self.ledger.spent("ensemble") + self.combiner.expected_secs() < most;
-        if self.budget.is_repeatable() || self.combiner.error().is_none() || is_cheap {
+        if self.budget.pacing().allows(is_cheap) || self.combiner.error().is_none() {
             self.ensemble(listener);
         }
     }
@@ -415,7 +411,7 @@ impl<'a> Drive<'a> {
         self.forest_is_over = true;
         let Some(id) = self.settings.forest else { return Ok(()) };
         let secs = self.rows.secs_of(id).unwrap_or(f64::INFINITY) * self.budget.wall_per_cpu();
-        let is_affordable = self.budget.is_repeatable() || secs <= self.left().as_secs_f64();
+        let is_affordable = self.budget.allows_secs(secs, self.end());
         let is_of_use = self.combiner.scores.is_some() && self.combiner.evidence.lacks_forest();
         if !is_affordable || !is_of_use || self.is_cancelled() || self.memory.was_short() {
             return Ok(());

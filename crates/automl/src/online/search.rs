@@ -31,7 +31,7 @@ use super::{
 };
 use crate::ensemble::Combination;
 use crate::model::Model;
-use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
+use crate::surrogate::{ErrorKind, Surrogate, TableSize};
 
 /// Ensembles are chosen by no more rows than this.
 const MOST_JUDGED: usize = 6_000;
@@ -147,13 +147,13 @@ impl<'a> Fit<'a> {
             step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
             budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
             seed: self.automl.seed,
-            corrects_times: !self.pacing.is_repeatable(),
+            corrects_times: self.pacing.heeds_measurements(),
         })
     }
 
     /// How much of the budget had passed when the search began; nothing where the clock may not decide.
     fn begun_after(&self) -> Duration {
-        if self.pacing.is_repeatable() { Duration::ZERO } else { self.clock.elapsed() }
+        self.pacing.seen(self.clock.elapsed())
     }
 
     fn drive(&self, kind: ErrorKind) -> Drive<'_> {
@@ -167,7 +167,7 @@ impl<'a> Fit<'a> {
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
-        let memory = MemoryWatch::new(self.memory_limit, !self.pacing.is_repeatable());
+        let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),
             Some(keeper) => Drafts::new(move |combiner, ledger, n_rows| {
@@ -290,7 +290,7 @@ impl<'a> Fit<'a> {
     /// The rows to search with, and when; the same for all methods.
     fn levels(&self) -> Vec<Level> {
         let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
-        let size = DatasetSize::of(self.dataset);
+        let size = TableSize::of(self.dataset);
         let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n));
         let (low, high) = (SMALL_SAMPLE, n_rows.max(2 * SMALL_SAMPLE));
         let (fast, slow) = (predict(low), predict(high));
@@ -314,7 +314,7 @@ impl<'a> Fit<'a> {
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
     fn secs(&self, n_rows: usize) -> Vec<f64> {
-        let size = DatasetSize::of(self.dataset).with_rows(n_rows);
+        let size = TableSize::of(self.dataset).with_rows(n_rows);
         let mut secs = self.surrogate.runtimes().predict_secs(&size);
         // k folds of (k - 1) / k of the rows each.
         let factor = (self.n_folds as f64 - 1.0) / 2.0;
@@ -331,7 +331,7 @@ impl<'a> Fit<'a> {
         else {
             return secs;
         };
-        let size = DatasetSize::of(self.dataset).with_rows(n_rows);
+        let size = TableSize::of(self.dataset).with_rows(n_rows);
         let factor = (self.n_folds as f64 - 1.0) / 2.0;
         let in_form = runtimes.predict_secs(self.space(), &size);
         for (own, predicted) in secs.iter_mut().zip(in_form) {

@@ -11,7 +11,7 @@ use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::columns::{NewColumn, NewColumns, embed_columns};
 use serde::{Deserialize, Serialize};
 
-use super::{DatasetSize, Embedding, ExtendError, Surrogate};
+use super::{Embedding, ExtendError, Surrogate, TableSize};
 
 /// A block that was added to a surrogate after its training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub(crate) struct Run {
     pub(crate) native: f64,
     pub(crate) decided: Option<f64>,
     pub(crate) secs: f64,
-    pub(crate) size: Option<DatasetSize>,
+    pub(crate) size: Option<TableSize>,
 }
 
 /// New pipelines, what they lean on and what was measured of them.
@@ -113,14 +113,14 @@ impl Surrogate {
         if let Some(model) = &mut self.kernel_oboe {
             *model = model.with_columns(&native)?;
         }
-        let sized: BTreeMap<MeasuredOn, DatasetSize> = joining
+        let sized: BTreeMap<MeasuredOn, TableSize> = joining
             .runs
             .iter()
             .flatten()
             .filter_map(|run| Some((run.dataset, run.size?)))
             .collect();
         let places: BTreeMap<MeasuredOn, usize> = sized.keys().copied().zip(0..).collect();
-        let sizes: BTreeMap<usize, DatasetSize> = sized.values().copied().enumerate().collect();
+        let sizes: BTreeMap<usize, TableSize> = sized.values().copied().enumerate().collect();
         let secs = joining.columns(|run| Some((*places.get(&run.dataset)?, run.secs)));
         self.runtimes.add_columns(wider, &sizes, secs)?;
         self.space = Arc::clone(wider);

@@ -29,7 +29,7 @@ pub use file::SurrogateFileError;
 pub use paper::{PaperEmbedding, PaperParts, PaperRuntimes};
 pub use runtimes::Runtimes;
 pub(crate) use runtimes::cross_validate as cross_validate_runtimes;
-pub use size::DatasetSize;
+pub use size::TableSize;
 
 /// The default surrogate, as `cargo xtask surrogate` trained it.
 static EMBEDDED: LazyLock<Arc<Surrogate>> = LazyLock::new(|| {

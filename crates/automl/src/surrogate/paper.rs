@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::SurrogateFileError;
 use super::packed::{Form, Packer, Unpacker, damaged};
-use super::{DatasetSize, PipelineId};
+use super::{PipelineId, TableSize};
 
 /// The largest ranks of an embedding: the rank rule adds one at a time.
 const MOST_RANKS: Ranks = Ranks { datasets: 24, estimators: 40 };
@@ -73,7 +73,7 @@ impl PaperRuntimes {
     /// Learns from recorded seconds, datasets x the paper's pipelines; those not above zero were not recorded.
     pub fn fit(
         space: &SearchSpace,
-        sizes: &[DatasetSize],
+        sizes: &[TableSize],
         secs: ArrayView2<f32>,
     ) -> Result<Self, SurrogateError> {
         let (columns, n_columns) = columns(space);
@@ -115,7 +115,7 @@ impl PaperRuntimes {
     }
 
     /// Seconds that each of the paper's pipelines is expected to take; `None` for others.
-    pub fn predict_secs(&self, space: &SearchSpace, size: &DatasetSize) -> Vec<Option<f64>> {
+    pub fn predict_secs(&self, space: &SearchSpace, size: &TableSize) -> Vec<Option<f64>> {
         let by_encoder: Vec<Vec<f64>> = (0..Encoder::OF_NUMBERS.len())
             .map(|encoder| self.model.predict_secs(&size.for_encoder(encoder)))
             .collect::<Result<_, _>>()

@@ -20,7 +20,7 @@ use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::columns::NewColumns;
 use pitchpipe_surrogate::runtime::{RuntimeCorrection, RuntimeForm, RuntimeModel};
 
-use super::DatasetSize;
+use super::TableSize;
 
 /// Predictions stay within these bounds. Our components are faster than those the paper timed, and
 /// beyond two minutes an order is still wanted, if not an exact time.
@@ -57,7 +57,7 @@ impl Runtimes {
     /// Learns from recorded seconds, datasets x pipelines, of which those not above zero were not recorded.
     pub fn fit(
         space: &Arc<SearchSpace>,
-        sizes: &[DatasetSize],
+        sizes: &[TableSize],
         secs: ArrayView2<f32>,
     ) -> Result<Self, SurrogateError> {
         let model = fit_model(space, sizes, secs)?;
@@ -101,7 +101,7 @@ impl Runtimes {
     pub(super) fn add_columns(
         &mut self,
         wider: &SearchSpace,
-        sizes: &BTreeMap<usize, DatasetSize>,
+        sizes: &BTreeMap<usize, TableSize>,
         mut new: NewColumns,
     ) -> Result<(), SurrogateError> {
         let n_known = self.space.n_pipelines() + self.added.len();
@@ -146,7 +146,7 @@ impl Runtimes {
     }
 
     /// Seconds that each pipeline is expected to take, cross-validated alone on a dataset of this size.
-    pub fn predict_secs(&self, size: &DatasetSize) -> Vec<f64> {
+    pub fn predict_secs(&self, size: &TableSize) -> Vec<f64> {
         let mut secs = predict(&self.space, &self.model, size).expect("sizes are at least 1");
         if !self.added.is_empty() {
             let first = secs.len() / N_ENCODERS;
@@ -170,7 +170,7 @@ impl Runtimes {
 /// share of them; by type of estimator, after all of them together.
 pub(crate) fn cross_validate(
     space: &SearchSpace,
-    sizes: &[DatasetSize],
+    sizes: &[TableSize],
     secs: ArrayView2<f32>,
     n_folds: usize,
 ) -> Result<Vec<(f64, f64, usize)>, SurrogateError> {
@@ -178,7 +178,7 @@ pub(crate) fn cross_validate(
     let mut counts = vec![(0usize, 0usize, 0usize); n_kinds + 1];
     for fold in 0..n_folds {
         let train: Vec<usize> = (0..sizes.len()).filter(|i| i % n_folds != fold).collect();
-        let train_sizes: Vec<DatasetSize> = train.iter().map(|&i| sizes[i]).collect();
+        let train_sizes: Vec<TableSize> = train.iter().map(|&i| sizes[i]).collect();
         let model = fit_model(space, &train_sizes, secs.select(Axis(0), &train).view())?;
         for test in (fold..sizes.len()).step_by(n_folds) {
             for (j, predicted) in predict(space, &model, &sizes[test])?.into_iter().enumerate() {
@@ -260,7 +260,7 @@ fn factor_of(space: &SearchSpace, columns: &[usize]) -> (Vec<usize>, usize) {
 
 fn fit_model(
     space: &SearchSpace,
-    sizes: &[DatasetSize],
+    sizes: &[TableSize],
     secs: ArrayView2<f32>,
 ) -> Result<ScaledModel, SurrogateError> {
     let columns = with_encoder(space, 0);
@@ -270,7 +270,7 @@ fn fit_model(
     let rows: Vec<_> = (0..N_ENCODERS)
         .flat_map(|encoder| sizes.iter().map(move |s| s.for_encoder(encoder)))
         .collect();
-    let known: Vec<f64> = sizes.iter().filter_map(DatasetSize::log_scale).collect();
+    let known: Vec<f64> = sizes.iter().filter_map(TableSize::log_scale).collect();
     let usual = known.iter().sum::<f64>() / known.len().max(1) as f64;
     let scales: Vec<f64> = sizes.iter().map(|s| s.log_scale().unwrap_or(usual) - usual).collect();
     let mut secs = by_encoder(space, secs);
@@ -337,7 +337,7 @@ impl FactorSums {
 fn predict(
     space: &SearchSpace,
     model: &ScaledModel,
-    size: &DatasetSize,
+    size: &TableSize,
 ) -> Result<Vec<f64>, SurrogateError> {
     let mut secs = vec![0.0; space.n_pipelines()];
     let (groups, _) = factor_of(space, &with_encoder(space, 0));
@@ -360,7 +360,7 @@ fn predict(
 fn residuals(
     space: &SearchSpace,
     model: &ScaledModel,
-    sizes: &[DatasetSize],
+    sizes: &[TableSize],
     secs: ArrayView2<f32>,
 ) -> Result<Array2<f32>, SurrogateError> {
     let (kinds, n_kinds) = kinds(space);

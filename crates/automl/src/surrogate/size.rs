@@ -7,7 +7,7 @@ const MOST_ENCODED: usize = 256;
 
 /// Rows, features before and after one-hot encoding, and classes.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct DatasetSize {
+pub struct TableSize {
     /// Rows.
     pub n_rows: usize,
     /// Columns as they are: what pipelines that keep integer codes work on.
@@ -22,7 +22,7 @@ pub struct DatasetSize {
     pub largest_scale: Option<f64>,
 }
 
-impl DatasetSize {
+impl TableSize {
     /// The size of a dataset.
     pub fn of(dataset: &Dataset) -> Self {
         let encoded = |column: &Column| match column {

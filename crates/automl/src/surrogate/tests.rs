@@ -21,8 +21,8 @@ fn example() -> Surrogate {
     let errors = Array2::from_shape_fn((5, N_PIPELINES), |(i, j)| wave(i, j));
     let prior =
         Prior::fit(errors.view(), Scale::Root, &PriorSettings::plain(3)).map(Arc::new).unwrap();
-    let sizes: Vec<DatasetSize> = (1..6)
-        .map(|i| DatasetSize {
+    let sizes: Vec<TableSize> = (1..6)
+        .map(|i| TableSize {
             n_rows: 100 * i,
             n_features: 3 + i,
             n_encoded: 5 + 2 * i,
@@ -83,7 +83,7 @@ fn bytes_give_the_same_surrogate_back_to_the_digits_that_matter() {
     assert!(apart(a.mean(), b.mean()) < 5e-4 && apart(a.noise(), b.noise()) < 1e-5);
     let factors = (a.factor() - b.factor()).iter().fold(0.0_f32, |most, d| most.max(d.abs()));
     assert!(factors < 2e-3, "{factors}");
-    let size = DatasetSize {
+    let size = TableSize {
         n_rows: 250,
         n_features: 5,
         n_encoded: 8,
@@ -117,7 +117,7 @@ fn the_section_of_the_papers_systems_comes_back() {
     let apart = (x - y).iter().fold(0.0_f32, |most, d| most.max(d.abs()));
     assert!(apart < 1e-3, "{apart}");
     assert_eq!(b.oboe_deviations.as_ref().map(Vec::len), Some(183));
-    let size = DatasetSize {
+    let size = TableSize {
         n_rows: 250,
         n_features: 5,
         n_encoded: 8,
@@ -200,7 +200,7 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
     assert_eq!(surrogate.oboe().map(|e| e.pipelines.len()), Some(183));
     assert_eq!(surrogate.tensor_oboe().map(|e| e.pipelines.len()), Some(n_pipelines));
     assert!(surrogate.kernel_oboe().is_some());
-    let size = DatasetSize {
+    let size = TableSize {
         n_rows: 1000,
         n_features: 20,
         n_encoded: 20,
@@ -291,7 +291,7 @@ fn second_block() -> Block {
 fn measured(errors: &Array2<f32>) -> Stack {
     let paper = SearchSpace::paper();
     let space = SearchSpace::new(paper.blocks().iter().cloned().chain([second_block()]).collect());
-    let size = DatasetSize {
+    let size = TableSize {
         n_rows: 300,
         n_features: 6,
         n_encoded: 9,
@@ -348,7 +348,7 @@ fn a_store_with_a_block_that_is_not_known_adds_its_columns_and_the_file_keeps_th
         }
         assert_eq!(surrogate.tensor_oboe().unwrap().pipelines.len(), N_PIPELINES);
         assert_eq!(surrogate.kernel_oboe().unwrap().n_pipelines(), N_PIPELINES + 2);
-        let size = DatasetSize {
+        let size = TableSize {
             n_rows: 300,
             n_features: 6,
             n_encoded: 9,

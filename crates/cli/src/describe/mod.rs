@@ -3,7 +3,7 @@
 mod json;
 mod summary;
 
-use pitchpipe_table::{CancelCheck, Dataset, MetaFeature, Report, Schema, read};
+use pitchpipe_table::{CancelCheck, Dataset, MetaFeature, Schema, TableReport, read};
 
 use crate::args::DescribeArgs;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 struct Description<'a> {
     file: &'a str,
     target: Option<&'a str>,
-    report: &'a Report,
+    report: &'a TableReport,
     /// Empty where they were not asked for.
     meta_features: Vec<MetaFeature>,
 }

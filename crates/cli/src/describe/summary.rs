@@ -1,6 +1,6 @@
 //! A description for people: a page of plain text.
 
-use pitchpipe_table::{ColumnReport, Note, Report, Values, written_instant};
+use pitchpipe_table::{ColumnReport, Note, TableReport, Values, written_instant};
 
 use super::Description;
 use crate::text::{aligned, counted, number, shown};
@@ -71,7 +71,7 @@ fn heading(description: &Description<'_>) -> String {
     format!("{}\n{rows}, {features}{kinds}; {missing}\n", description.file)
 }
 
-fn columns(report: &Report) -> String {
+fn columns(report: &TableReport) -> String {
     let header = ["column", "kind", "missing", "values"].map(str::to_owned).to_vec();
     let rows = report.columns.iter().take(MAX_COLUMNS).map(|c| row(c, report.n_rows));
     let table: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
@@ -129,7 +129,7 @@ fn span(low: String, high: String) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-fn classes(target: &str, report: &Report) -> String {
+fn classes(target: &str, report: &TableReport) -> String {
     let n_rows: usize = report.classes.iter().map(|(_, n)| n).sum();
     let row = |(class, n): &(String, usize)| {
         vec![shown(class, LONGEST_NAME), n.to_string(), percent(*n, n_rows)]
@@ -145,7 +145,7 @@ fn classes(target: &str, report: &Report) -> String {
     text
 }
 
-fn left_out(report: &Report) -> String {
+fn left_out(report: &TableReport) -> String {
     let all: Vec<Vec<String>> = report
         .left_out()
         .map(|(name, why)| vec![shown(name, LONGEST_NAME), shown(&why.to_string(), 80)])

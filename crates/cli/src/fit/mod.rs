@@ -20,7 +20,7 @@ use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Model, PaperOptions};
 use pitchpipe_report::Live;
 use pitchpipe_table::{
-    CancelCheck, Dataset, Report as TableReport, Source, TableError, read, stand_by, stand_down,
+    CancelCheck, Dataset, Source, TableError, TableReport, read, stand_by, stand_down,
     write_atomically,
 };
 

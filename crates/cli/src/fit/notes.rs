@@ -3,7 +3,7 @@
 //! It is said where the work is done, not only where someone asks: as text on standard error, as events for programs.
 //! `--quiet` silences what is good to know, not what may be wrong.
 
-use pitchpipe_table::{Note, Report};
+use pitchpipe_table::{Note, TableReport};
 use serde_json::json;
 
 use super::FitArgs;
@@ -22,7 +22,7 @@ pub(super) enum Weight {
 const MOST: usize = 8;
 
 /// Tells of the training table.
-pub(super) fn tell(args: &FitArgs, file: &str, report: &Report) {
+pub(super) fn tell(args: &FitArgs, file: &str, report: &TableReport) {
     let (warnings, notes): (Vec<&Note>, Vec<&Note>) =
         report.notes.iter().partition(|note| note.is_warning());
     let (left_out, notes): (Vec<&Note>, Vec<&Note>) =
@@ -35,7 +35,7 @@ pub(super) fn tell(args: &FitArgs, file: &str, report: &Report) {
 }
 
 /// The notes on a table that may be kept in a file: no cell is quoted.
-pub(super) fn without_cells(report: &Report) -> Vec<String> {
+pub(super) fn without_cells(report: &TableReport) -> Vec<String> {
     let sentence = |note: &Note| match note {
         // Columns that are left out have a place of their own.
         Note::LeftOut { .. } => None,

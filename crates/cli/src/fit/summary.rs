@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pitchpipe_automl::{Measured, Model, StopReason};
 use pitchpipe_report::report_json;
-use pitchpipe_table::Report as TableReport;
+use pitchpipe_table::TableReport;
 use serde_json::json;
 
 use super::FitArgs;

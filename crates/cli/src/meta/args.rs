@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
-use pitchpipe_automl::offline::train::Method;
+use pitchpipe_automl::offline::train::TrainMethod;
 use pitchpipe_automl::offline::{Preparation, SearchSpace};
 
 use crate::output::ForceArgs;
@@ -171,13 +171,13 @@ pub(crate) struct TrainArgs {
 
 /// The methods that one word on the command line stands for.
 #[derive(Clone, Debug)]
-pub(crate) struct Methods(pub(crate) Vec<Method>);
+pub(crate) struct Methods(pub(crate) Vec<TrainMethod>);
 
 fn method(text: &str) -> Result<Methods, String> {
     if text == "all" {
-        return Ok(Methods(Method::ALL.to_vec()));
+        return Ok(Methods(TrainMethod::ALL.to_vec()));
     }
-    let found = Method::ALL.into_iter().find(|m| m.name() == text);
+    let found = TrainMethod::ALL.into_iter().find(|m| m.name() == text);
     found
         .map(|method| Methods(vec![method]))
         .ok_or_else(|| "expected matrix, tensor, kernel, bayes or all".to_owned())

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pitchpipe_automl::offline::Store;
-use pitchpipe_automl::offline::train::{Method, Stack, StackRow, Training};
+use pitchpipe_automl::offline::train::{Stack, StackRow, TrainMethod, Training};
 use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
 
 use super::args::TrainArgs;
@@ -63,7 +63,7 @@ fn train(mut training: Training, stack: &Stack) -> Result<Surrogate, Failure> {
         let help = "collect more, with `pitchpipe meta collect`".to_owned();
         Failure::with_help(format!("cannot train: {error}"), help)
     };
-    let is_kernel = |method: &Method| *method == Method::Kernel;
+    let is_kernel = |method: &TrainMethod| *method == TrainMethod::Kernel;
     match first {
         Err(error) if training.methods.len() > 1 && training.methods.iter().any(is_kernel) => {
             training.methods.retain(|method| !is_kernel(method));

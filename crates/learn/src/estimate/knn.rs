@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::scikit_learn::PythonScript;
 use crate::{
     Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
-    ModelSize, Prediction, Probabilities,
+    ModelSize, Prediction, Probabilities, shared,
 };
 pub(crate) use search::{Neighbours, SearchIndex, unit_of};
 
@@ -52,6 +52,7 @@ pub struct FittedKnn {
     n_neighbors: usize,
     p: Minkowski,
     y: Labels,
+    /// Settings share it in memory; each model file holds it once.
     #[serde(with = "shared")]
     x: Arc<Features>,
     /// What the search derives from `x`, made at the first prediction.
@@ -210,22 +211,6 @@ fn vote(neighbours: &Neighbours, k: usize, y: &Labels) -> Prediction {
         shares.iter_mut().for_each(|votes| *votes *= share);
     }
     Prediction::most_probable(Probabilities::from_rows(n_classes, probabilities))
-}
-
-/// Training rows are stored once in a model file, though settings share them in memory.
-mod shared {
-    use super::{Arc, Features};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(x: &Arc<Features>, to: S) -> Result<S::Ok, S::Error> {
-        x.as_ref().serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Arc<Features>, D::Error> {
-        Features::deserialize(from).map(Arc::new)
-    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ struct Projections {
 }
 
 struct Projection {
-    method: pca::Method,
+    method: pca::Factor,
     fitted: pca::FittedPca,
     train: Features,
     test: Features,

@@ -6,7 +6,7 @@ use super::index::orders_the_target;
 use super::leaks::{contradictions, similar_classes, telling_columns};
 use super::levels::{Coded, count, levels_of_text, merge_rare, parse_number};
 use super::overrides::{check_finite, check_names, overridden};
-use super::report::{ColumnReport, Report};
+use super::report::{ColumnReport, TableReport};
 use super::target::{Classified, classify};
 use super::{
     DependsOn, Input, Kind, LeftOut, Levels, Reading, Reason, Schema, SchemaError, SchemaOptions,
@@ -27,7 +27,7 @@ pub(crate) struct Assembled {
     /// Where a target was named.
     pub(crate) labels: Option<Labels>,
     pub(crate) dependence: Dependence,
-    pub(crate) report: Report,
+    pub(crate) report: TableReport,
 }
 
 /// Takes a table apart into features and labels; `indices` are the columns that number its rows.
@@ -37,10 +37,10 @@ pub(crate) fn assemble(
     mut indices: Vec<(String, Reason)>,
 ) -> Result<Assembled, SchemaError> {
     check_names(&table, options)?;
-    let mut report = Report {
+    let mut report = TableReport {
         n_rows: table.n_rows,
         notes: std::mem::take(&mut table.notes),
-        ..Report::default()
+        ..TableReport::default()
     };
     let mut classified = None;
     if let Some(name) = &options.target
@@ -302,7 +302,7 @@ fn nothing_in_numbers(values: &[f64], written: impl Fn(f64) -> String) -> Option
 }
 
 /// Few whole numbers stay numbers unless told otherwise; their owner should know.
-fn note_possible_codes(report: &mut Report) {
+fn note_possible_codes(report: &mut TableReport) {
     let is_kept = |c: &&ColumnReport| c.left_out.is_none() && c.may_be_codes(report.n_rows);
     let columns: Vec<String> =
         report.columns.iter().filter(is_kept).map(|c| c.name.clone()).collect();
@@ -312,7 +312,7 @@ fn note_possible_codes(report: &mut Report) {
 }
 
 /// Counts the classes; rows and classes that go are named.
-fn report_target(classified: &Classified, words: Vec<(String, usize)>, report: &mut Report) {
+fn report_target(classified: &Classified, words: Vec<(String, usize)>, report: &mut TableReport) {
     let name = &classified.target.name;
     let counts = classified.labels.counts();
     report.classes = classified.target.classes.iter().cloned().zip(counts).collect();

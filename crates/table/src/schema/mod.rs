@@ -1,7 +1,7 @@
 //! What each column is to training, and how a later table is matched to it.
 //!
 //! A schema is inferred once, from the training table ([`Dataset::from_table`](crate::Dataset::from_table)),
-//! shown to the user in a [`Report`], and kept with the model: [`Schema::apply`] gives any later table the same
+//! shown to the user in a [`TableReport`], and kept with the model: [`Schema::apply`] gives any later table the same
 //! features in the same order, or says which columns stand in the way. What is inferred, and why, is in
 //! `docs/decisions/0010-schema.md`.
 
@@ -31,7 +31,7 @@ pub use error::{Mismatch, SchemaError};
 pub(crate) use index::row_numbers;
 pub use levels::{Levels, OTHER_LEVEL};
 pub use reading::Reading;
-pub use report::{ColumnReport, Report, Values};
+pub use report::{ColumnReport, TableReport, Values};
 
 use crate::cell::{CellRule, WordGroups};
 use crate::{Limits, RawTable};
@@ -239,7 +239,10 @@ impl Reason {
 
 impl Schema {
     /// Infers a schema and reports on the table, with or without a target.
-    pub fn infer(table: RawTable, options: &SchemaOptions) -> Result<(Self, Report), SchemaError> {
+    pub fn infer(
+        table: RawTable,
+        options: &SchemaOptions,
+    ) -> Result<(Self, TableReport), SchemaError> {
         let indices = row_numbers(&table, options);
         let Assembled { schema, report, .. } = assemble(table, options, indices)?;
         Ok((schema, report))

@@ -11,7 +11,7 @@ const FEW_VALUES: usize = 10;
 /// What was read and what became of it. Counts are those of the table as read, the target aside, before
 /// any row or column was left out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct TableReport {
     /// How many rows were read.
     pub n_rows: usize,
     /// The columns in the table's order, without the target.
@@ -65,7 +65,7 @@ pub enum Values {
     },
 }
 
-impl Report {
+impl TableReport {
     /// How many columns there are besides the target.
     pub fn n_features(&self) -> usize {
         self.columns.len()

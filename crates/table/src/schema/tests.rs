@@ -33,7 +33,7 @@ x5,4,green,2024-05-01,here,,b
 x6,5,red,2024-06-01,here,,b
 ";
 
-fn shop() -> (Dataset, Report) {
+fn shop() -> (Dataset, TableReport) {
     Dataset::from_table(table(SHOP), &target("kind")).unwrap()
 }
 

@@ -39,7 +39,7 @@ const RUNTIME_FOLDS: usize = 10;
 
 /// A method of the paper, or ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum TrainMethod {
     /// Oboe: matrix completion and embeddings of 183 estimators behind one preparation.
     Matrix,
     /// TensorOboe: Tucker completion and embeddings of all pipelines.
@@ -53,7 +53,7 @@ pub enum Method {
 /// A prior, where there were rows to learn it from, and the embeddings of those rows.
 type EmbeddedPrior = (Option<Arc<Prior>>, Option<Array2<f32>>);
 
-impl Method {
+impl TrainMethod {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Matrix, Self::Tensor, Self::Kernel, Self::Bayes];
 
@@ -72,7 +72,7 @@ impl Method {
 #[derive(Clone, Debug)]
 pub struct Training {
     /// What to train.
-    pub methods: Vec<Method>,
+    pub methods: Vec<TrainMethod>,
     /// The rank of completions and the number of atoms; chosen by held-out entries where there is none.
     pub rank: Option<usize>,
     /// What a published row counts in the priors, where one of our own counts 1.
@@ -83,7 +83,7 @@ pub struct Training {
 
 impl Default for Training {
     fn default() -> Self {
-        Self { methods: Method::ALL.to_vec(), rank: None, published_weight: 1.0, seed: 0 }
+        Self { methods: TrainMethod::ALL.to_vec(), rank: None, published_weight: 1.0, seed: 0 }
     }
 }
 
@@ -120,11 +120,12 @@ impl Training {
         let mut facts = self.facts(stack);
         let mut embeddings = DatasetEmbeddings::default();
         let mut oboe = None;
-        if has(Method::Matrix) {
+        if has(TrainMethod::Matrix) {
             let (embedding, datasets) = self.slice(stack, &mut facts)?;
             (oboe, embeddings.oboe) = (Some(embedding), Some(datasets));
         }
-        let needs_rows = has(Method::Tensor) || has(Method::Kernel) || has(Method::Bayes);
+        let needs_rows =
+            has(TrainMethod::Tensor) || has(TrainMethod::Kernel) || has(TrainMethod::Bayes);
         let completed = if needs_rows { Some(self.complete(stack)?) } else { None };
         facts.completions.extend(completed.iter().flat_map(|c| c.facts.iter().cloned()));
         let (mut native, mut decided) = (None, None);
@@ -132,15 +133,15 @@ impl Training {
         let mut best = None;
         if let Some(completed) = &completed {
             best = Some(self.best(stack, completed.decided.as_ref().unwrap_or(&completed.native)));
-            if has(Method::Tensor) {
+            if has(TrainMethod::Tensor) {
                 let (embedding, datasets) =
                     embedding(&completed.native, all_pipelines(&stack.space))?;
                 (tensor_oboe, embeddings.tensor_oboe) = (Some(embedding), Some(datasets));
             }
-            if has(Method::Kernel) {
+            if has(TrainMethod::Kernel) {
                 kernel_oboe = Some(self.kernel(stack, &completed.native, &mut facts)?);
             }
-            if has(Method::Bayes) {
+            if has(TrainMethod::Bayes) {
                 (native, embeddings.native) =
                     self.embedded_prior(stack, Some(&completed.native))?;
                 (decided, embeddings.decided) =
@@ -200,7 +201,7 @@ impl Training {
         drop(observed);
         let native = error_rates(completion.values, stack.rows.len());
         let mut facts = vec![CompletionFacts {
-            method: Method::Tensor.name().to_owned(),
+            method: TrainMethod::Tensor.name().to_owned(),
             ranks: choice.ranks,
             held_out_error: choice.error,
             secs: started.elapsed().as_secs_f64(),
@@ -285,7 +286,7 @@ impl Training {
         let (errors, mask) = (errors.select(Axis(0), &rows), mask.select(Axis(0), &rows));
         let (completed, rank, error) = by_matrix(&errors, &mask, self.rank, self.seed)?;
         facts.completions.push(CompletionFacts {
-            method: Method::Matrix.name().to_owned(),
+            method: TrainMethod::Matrix.name().to_owned(),
             ranks: vec![rank],
             held_out_error: error,
             secs: started.elapsed().as_secs_f64(),
@@ -320,7 +321,7 @@ impl Training {
         let error = observed.relative_error_at(&trial.values, &held);
         let model = kfmc.complete_from(&observed, filled(&observed, flat))?.model;
         facts.completions.push(CompletionFacts {
-            method: Method::Kernel.name().to_owned(),
+            method: TrainMethod::Kernel.name().to_owned(),
             ranks: vec![atoms],
             held_out_error: error,
             secs: started.elapsed().as_secs_f64(),

@@ -7,7 +7,7 @@ use pitchpipe_surrogate::complete::Kfmc;
 use pitchpipe_surrogate::design::deviations;
 
 use super::complete::error_rates;
-use super::{KERNEL_PASSES, Method, Stack, Training};
+use super::{KERNEL_PASSES, Stack, TrainMethod, Training};
 use crate::surrogate::{
     Embedding, ErrorKind, PaperEmbedding, PaperParts, PaperRuntimes, Surrogate,
 };
@@ -34,10 +34,10 @@ impl Training {
         let n_estimators = stack.space.estimators().len();
         let mut parts = PaperParts::default();
         if let Some(native) = native {
-            if has(Method::Tensor) {
+            if has(TrainMethod::Tensor) {
                 parts.tensor = Some(PaperEmbedding::fit(native.view(), n_estimators)?);
             }
-            if has(Method::Kernel) {
+            if has(TrainMethod::Kernel) {
                 let completed = self.by_kernel(stack, native)?;
                 parts.kernel = Some(PaperEmbedding::fit(completed.view(), n_estimators)?);
             }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::offline::space_facts::joined;
 use crate::offline::{About, OfflineError, SOURCE, Seen, Store};
-use crate::surrogate::{DatasetSize, ErrorKind};
+use crate::surrogate::{ErrorKind, TableSize};
 
 /// A dataset with fewer finished entries than this says too little of the rest of its row.
 const FEWEST_ENTRIES: usize = 20;
@@ -162,8 +162,8 @@ impl Stack {
 
     /// Sizes and seconds of the rows whose size is known; our own where there are any. Whether they are
     /// our own comes first.
-    pub fn runtimes(&self) -> (bool, Vec<DatasetSize>, Array2<f32>) {
-        let sized = |published: bool| -> Vec<(&StackRow, DatasetSize)> {
+    pub fn runtimes(&self) -> (bool, Vec<TableSize>, Array2<f32>) {
+        let sized = |published: bool| -> Vec<(&StackRow, TableSize)> {
             let rows = self.rows.iter().filter(|r| r.is_published == published);
             rows.filter_map(|r| Some((r, r.about.as_ref()?.size))).collect()
         };

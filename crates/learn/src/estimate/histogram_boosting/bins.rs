@@ -1,7 +1,5 @@
 //! The columns of a matrix in bins, at most 256 for numbers: made once, shared by all settings that are fitted on it.
 
-use std::sync::OnceLock;
-
 use cpu_time::ThreadTime;
 use rayon::prelude::*;
 
@@ -11,17 +9,6 @@ use crate::{Features, FitContext, FitError};
 
 /// The bins of values of a column; one bin more is for missing cells.
 pub(super) const MOST_VALUES: usize = 255;
-
-/// What [`Features`] carries for this estimator; filled at first use.
-#[derive(Debug, Default)]
-pub(crate) struct BinCache(OnceLock<Binned>);
-
-impl BinCache {
-    /// Whether the bins are there already.
-    pub(super) fn is_filled(&self) -> bool {
-        self.0.get().is_some()
-    }
-}
 
 /// Columns whose bins are kept together: one word a row.
 pub(super) const TOGETHER: usize = 8;
@@ -153,13 +140,11 @@ impl Features {
         if self.n_cols() == 0 || self.n_rows() == 0 {
             return Err(FitError::NoFeatures { component });
         }
-        if let Some(binned) = self.bins.0.get() {
-            return Ok(binned);
-        }
-        let n_words = self.n_rows() * self.n_cols().div_ceil(TOGETHER);
-        ctx.check_memory(component, (8 * n_words + self.n_rows()) as u64)?;
-        let binned = Binned::of(self, ctx)?;
-        Ok(self.bins.0.get_or_init(|| binned))
+        self.derived.get_or_make(|| {
+            let n_words = self.n_rows() * self.n_cols().div_ceil(TOGETHER);
+            ctx.check_memory(component, (8 * n_words + self.n_rows()) as u64)?;
+            Binned::of(self, ctx)
+        })
     }
 }
 

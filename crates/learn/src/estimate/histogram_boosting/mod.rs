@@ -24,7 +24,6 @@ use pitchpipe_table::Labels;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use bins::BinCache;
 pub use model::FittedHistogramBoosting;
 
 use crate::component::above_zero;
@@ -259,7 +258,7 @@ fn evaluate_rounds(
     let Some(&first) = order.first() else { return Ok(()) };
     let whole = ThreadTime::now();
     // Bins that are there already cost nothing now, but would have if this had run alone.
-    let had_bins = x.bins.is_filled();
+    let had_bins = x.derived.get::<Binned>().is_some();
     let mut boosting = Boosting::new(&members[first], x, y, ctx)?;
     let shared_secs = if had_bins { boosting.binned.secs } else { 0.0 };
     let levels = boosting.levels.clone();

@@ -3,20 +3,10 @@
 //! Trees compare features in `f32`, as scikit-learn's do. Sorting happens once per matrix; a node
 //! later restores the order of its rows from their positions (see `order.rs`).
 
-use std::sync::OnceLock;
-
 use cpu_time::ThreadTime;
 
 use super::score::EQUAL;
 use crate::{Features, FitContext, FitError};
-
-/// The caches that [`Features`] carries for trees; filled at first use.
-#[derive(Debug, Default)]
-pub(crate) struct TreeCache {
-    rows: OnceLock<Rows>,
-    columns: OnceLock<Columns>,
-    sorted: OnceLock<Sorted>,
-}
 
 /// The features in single precision, row-major.
 #[derive(Debug)]
@@ -123,11 +113,7 @@ impl Features {
     /// The rows in single precision, row-major: what prediction walks over. A number too large for
     /// `f32` becomes infinite and falls on the outer side of every threshold.
     pub(crate) fn tree_rows(&self, ctx: &FitContext) -> Result<&Rows, FitError> {
-        if let Some(rows) = self.trees.rows.get() {
-            return Ok(rows);
-        }
-        let rows = single_precision_rows(self, ctx)?;
-        Ok(self.trees.rows.get_or_init(|| rows))
+        self.derived.get_or_make(|| single_precision_rows(self, ctx))
     }
 
     /// The columns in single precision; refused, as by scikit-learn, if one overflows.
@@ -139,14 +125,10 @@ impl Features {
         if self.n_cols() == 0 {
             return Err(FitError::NoFeatures { component });
         }
-        let columns = match self.trees.columns.get() {
-            Some(columns) => columns,
-            None => {
-                ctx.check_memory(component, 4 * self.columns().len() as u64)?;
-                let columns = single_precision(self, ctx)?;
-                self.trees.columns.get_or_init(|| columns)
-            }
-        };
+        let columns = self.derived.get_or_make(|| {
+            ctx.check_memory(component, 4 * self.columns().len() as u64)?;
+            single_precision(self, ctx)
+        })?;
         if columns.is_finite { Ok(columns) } else { Err(FitError::NotFinite { component }) }
     }
 
@@ -157,12 +139,10 @@ impl Features {
         ctx: &FitContext,
     ) -> Result<&Sorted, FitError> {
         let columns = self.tree_columns(component, ctx)?;
-        if let Some(sorted) = self.trees.sorted.get() {
-            return Ok(sorted);
-        }
-        ctx.check_memory(component, 12 * columns.values.len() as u64)?;
-        let sorted = sort(columns, ctx)?;
-        Ok(self.trees.sorted.get_or_init(|| sorted))
+        self.derived.get_or_make(|| {
+            ctx.check_memory(component, 12 * columns.values.len() as u64)?;
+            sort(columns, ctx)
+        })
     }
 }
 

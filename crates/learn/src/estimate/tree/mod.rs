@@ -18,7 +18,6 @@ mod stump;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use columns::TreeCache;
 pub use forest::FittedForest;
 pub(crate) use forest::{Recipe, evaluate_forest, fit_forest};
 pub(crate) use regress::Regressor;

@@ -23,7 +23,7 @@ const SAFE_FLOPS: f64 = 2e9;
 
 /// How a number of components is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum Factor {
     /// Eigenvectors of the Gram matrix.
     Gram,
     /// Singular vectors of the triangular factor.
@@ -59,13 +59,13 @@ impl Decomposition {
     }
 
     /// How `n_components` are computed.
-    pub(crate) fn method(&self, n_components: usize) -> Method {
+    pub(crate) fn method(&self, n_components: usize) -> Factor {
         let values = &self.gram.singular_values;
         let (first, last) = (values[0], values[n_components - 1]);
         if last * last >= GRAM_RESOLVES * first * first && first > 0.0 {
-            Method::Gram
+            Factor::Gram
         } else {
-            Method::Triangular
+            Factor::Triangular
         }
     }
 
@@ -76,8 +76,8 @@ impl Decomposition {
         ctx: &FitContext,
     ) -> Result<(FittedPca, Features), FitError> {
         let spectrum = match self.method(n_components) {
-            Method::Gram => &self.gram,
-            Method::Triangular => self.by_triangular_factor(ctx)?,
+            Factor::Gram => &self.gram,
+            Factor::Triangular => self.by_triangular_factor(ctx)?,
         };
         let (n, p) = (self.x.n_rows(), self.x.n_cols());
         ctx.check_memory("pca", ((n + p) * n_components * 8) as u64)?;

@@ -7,7 +7,7 @@ mod matrix;
 use serde::{Deserialize, Serialize};
 
 use crate::{Features, FitContext, FitError};
-pub(crate) use decompose::{Decomposition, Method};
+pub(crate) use decompose::{Decomposition, Factor};
 use matrix::Centring;
 
 /// Columns are projected in blocks of this many axes, the last one padded: a component is then the same
