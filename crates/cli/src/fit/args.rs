@@ -9,6 +9,7 @@ use pitchpipe_automl::{Combination, DesignKind, KernelPrediction, Method, Runtim
 
 use pitchpipe_table::{DependsOn, Metric};
 
+use crate::notes::Voice;
 use crate::output::ForceArgs;
 use crate::table_args::TableArgs;
 use crate::values::{duration, size};
@@ -150,6 +151,11 @@ pub(crate) struct FitArgs {
 }
 
 impl FitArgs {
+    /// How things are said.
+    pub(crate) fn voice(&self) -> Voice {
+        Voice { json: self.json, quiet: self.quiet, is_described: true }
+    }
+
     /// Which rows hang together.
     pub(crate) fn depends_on(&self) -> Option<DependsOn> {
         let group = self.group.clone().map(DependsOn::Group);
