@@ -128,6 +128,12 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) holdout: Option<f64>,
 
+    /// Do not fit the chosen pipelines again when the search is over. They are otherwise, within the budget: on all rows with
+    /// --holdout and --time-order, and on as many as the time allows where a search on a sample of a large table ends
+    /// early, by --max-evaluations say
+    #[arg(long)]
+    pub(crate) no_refit: bool,
+
     /// Rows with the same value in this column belong together (a customer, a patient): they are never both learnt from
     /// and measured on. The column is no feature
     #[arg(long, value_name = "COLUMN", conflicts_with = "time_order")]

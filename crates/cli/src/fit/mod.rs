@@ -72,6 +72,7 @@ fn search(
         .started_at(started)
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
+        .refit(!args.no_refit)
         .keep_back(report::kept_back(args))
         .paper_options(PaperOptions {
             design: args.design,
