@@ -338,14 +338,20 @@ fn a_column_that_is_not_read_can_be_left_out_by_name() {
     assert_eq!(dataset.columns().len(), 1);
     // It is as was asked for, so nothing is to be warned of, now or later.
     let said: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
-    assert!(said.iter().any(|n| n == "column \"tags\" is left out: excluded on request"), "{said:?}");
+    assert!(
+        said.iter().any(|n| n == "column \"tags\" is left out: excluded on request"),
+        "{said:?}"
+    );
     assert!(!report.notes.iter().any(|note| matches!(note, Note::Unreadable { .. })), "{said:?}");
     let applied = dataset.schema().unwrap().apply(table()).unwrap();
     assert_eq!(applied.notes, []);
     // Nothing else can be done with it, and a name that is not there is still an error.
     let refused = |options| Dataset::from_table(table(), &options).unwrap_err().to_string();
     let numeric = refused(named(&[], &["tags"]));
-    assert!(numeric.starts_with("column \"tags\", given as --numeric, is of type List("), "{numeric}");
+    assert!(
+        numeric.starts_with("column \"tags\", given as --numeric, is of type List("),
+        "{numeric}"
+    );
     assert_eq!(refused(named(&["tag"], &[])), "there is no column \"tag\", given as --exclude");
 }
 

@@ -13,10 +13,12 @@ use crate::model::{BaseLearner, Model, kinds_of};
 use crate::scores::{OutOfFold, Scores};
 
 /// What is said where rows are too few to choose by some and score by others.
-pub(super) const FLATTERS: &str = "the scores are of the rows that the ensemble was chosen by, and flatter it";
+pub(super) const FLATTERS: &str =
+    "the scores are of the rows that the ensemble was chosen by, and flatter it";
 
 /// What is said where the model is compared with the most common class only.
-pub(super) const NO_FOREST: &str = "there was no time for a plain random forest to compare the model with";
+pub(super) const NO_FOREST: &str =
+    "there was no time for a plain random forest to compare the model with";
 
 impl Fit<'_> {
     /// The model of what a search has found.

@@ -102,11 +102,7 @@ impl Evidence {
 
     /// Scores ensembles that were chosen on other rows, of models that take no more than so many bytes. With less
     /// time ensembles are simpler. `None` where rows are too few to do without some.
-    pub(crate) fn score(
-        &self,
-        size_limit: u64,
-        deadline: Option<Instant>,
-    ) -> Option<Honest> {
+    pub(crate) fn score(&self, size_limit: u64, deadline: Option<Instant>) -> Option<Honest> {
         let Rule { priors, metric, decision, .. } = &self.rule;
         let choice = Choice {
             metric: *metric,

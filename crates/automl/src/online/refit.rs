@@ -115,7 +115,10 @@ impl Refit<'_> {
         let is_scored = self.automl.held_out.is_some();
         let of_before = if is_scored { "; the scores are of the model before" } else { "" };
         if fitted.is_some_and(|models| self.replace(model, models, n_rows)) {
-            return model.report.notes.push(format!("fitted again on all {n_rows} rows{of_before}"));
+            return model
+                .report
+                .notes
+                .push(format!("fitted again on all {n_rows} rows{of_before}"));
         }
         if is_ordered {
             // The last of them has learnt from the latest rows.
@@ -145,7 +148,8 @@ impl Refit<'_> {
         let Some(n_rows) = n_rows else { return };
         let rows = self.sample(self.dataset, n_rows);
         let fitted = self.by_folds(model, &rows);
-        let of = if n_rows < n_all { format!("{n_rows} of {n_all}") } else { format!("all {n_all}") };
+        let of =
+            if n_rows < n_all { format!("{n_rows} of {n_all}") } else { format!("all {n_all}") };
         let note = match fitted.is_some_and(|models| self.replace(model, models, n_rows)) {
             true => format!(
                 "fitted again on {of} rows; the scores are of the model before, which was fitted on {n_before}"
@@ -158,12 +162,7 @@ impl Refit<'_> {
     }
 
     /// Puts models into the places of those that the search made, unless they are too large.
-    fn replace(
-        &self,
-        model: &mut Model,
-        models: Vec<Vec<FittedPipeline>>,
-        n_rows: usize,
-    ) -> bool {
+    fn replace(&self, model: &mut Model, models: Vec<Vec<FittedPipeline>>, n_rows: usize) -> bool {
         let fits = model.fits(&models, self.automl.model_size_limit);
         if fits {
             for (learner, models) in model.learners.iter_mut().zip(models) {
