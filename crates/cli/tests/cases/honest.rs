@@ -33,7 +33,7 @@ fn imbalanced(groups: &[usize]) -> String {
     for row in 0..240 {
         let kind = if row % 10 == 3 { "rare" } else { "common" };
         let x = drawn(&mut state) + if kind == "rare" { 0.4 } else { 0.0 };
-        let (z, shop) = (drawn(&mut state), row % 4);
+        let (z, shop) = (drawn(&mut state), row / 10 % 4);
         if groups.contains(&shop) {
             text += &format!("{x:.4},{z:.4},s{shop},{kind}\n");
         }

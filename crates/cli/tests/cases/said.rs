@@ -68,6 +68,11 @@ fn the_reader_says_what_it_guessed_where_the_work_is_done() {
     ]);
 }
 
+const UNSEEN: &str =
+    "warning: t.csv: column \"colour\" holds categories never met in training: \"mauve\"";
+const MORE: &str = "note: t.csv: column \"shop\" was not there in training and is ignored";
+const LOST: &str = "warning: t.csv: 1 of 30 rows have no class, or one that the model does not know, and are left out";
+
 #[test]
 fn later_tables_are_spoken_of_as_the_first_was() {
     // A colour that was never met, a column more, and a row without a class.
@@ -76,24 +81,19 @@ fn later_tables_are_spoken_of_as_the_first_was() {
         Box::leak(format!("{make}\n{line}").into_boxed_str())
     };
     let written = Case { changes: &["t.csv"], ..PLAIN };
-    let (unseen, more) = (
-        "warning: t.csv: column \"colour\" holds categories never met in training: \"mauve\"",
-        "note: t.csv: column \"shop\" was not there in training and is ignored",
-    );
-    let lost = "warning: t.csv: 1 of 30 rows have no class, or one that the model does not know, and are left out";
     check(&[
         Case {
             name: "by predict",
             line: odd("pitchpipe predict m.pp t.csv --out p.csv"),
             stdout: &["p.csv: 30 rows predicted"],
-            stderr: Box::leak(Box::new([unseen, more])),
+            stderr: &[UNSEEN, MORE],
             changes: &["t.csv", "p.csv"],
             ..PLAIN
         },
         Case {
             name: "by predict, if quiet no more than warnings",
             line: odd("pitchpipe predict m.pp t.csv --quiet --out p.csv"),
-            stderr: Box::leak(Box::new([unseen])),
+            stderr: &[UNSEEN],
             not: &["is ignored", "rows predicted"],
             changes: &["t.csv", "p.csv"],
             ..PLAIN
@@ -101,14 +101,14 @@ fn later_tables_are_spoken_of_as_the_first_was() {
         Case {
             name: "by evaluate, where something is lost with a warning",
             line: odd("pitchpipe evaluate m.pp t.csv"),
-            stderr: Box::leak(Box::new([unseen, more, lost])),
+            stderr: &[UNSEEN, MORE, LOST],
             ..written
         },
         Case {
             name: "by evaluate, if quiet no more than warnings",
             line: odd("pitchpipe evaluate m.pp t.csv --quiet"),
             stdout: &["balanced accuracy"],
-            stderr: Box::leak(Box::new([unseen, lost])),
+            stderr: &[UNSEEN, LOST],
             not: &["is ignored"],
             ..written
         },
