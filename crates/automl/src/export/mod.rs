@@ -90,7 +90,7 @@ impl Script<'_> {
         let mut script = PythonScript::new(target.classes.len(), self.seed);
         let pipelines = self.pipelines(&mut script);
         let mut text = self.opening(&target.name);
-        text += &imports::text(&script);
+        text += &imports::text(&script, self.reads_by_rules());
         text += &self.constants(&target.name, &target.classes);
         if script.needs(PythonHelper::SoftDecisions) {
             text += SOFT_DECISIONS;
