@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pitchpipe_automl::{AutoMl, Measured};
+use pitchpipe_automl::{AutoMl, Measured, Model, Scores};
 use pitchpipe_learn::Stream;
 use pitchpipe_table::{Column, Dataset, Dependence, Labels};
 
@@ -70,6 +70,63 @@ fn rows_held_out_are_scored_and_then_learnt_from() {
     assert_eq!((report.n_rows, report.n_rows_used), (200, 200));
     let note = "fitted again on all 200 rows; the scores are of the model before";
     assert!(report.notes.iter().any(|n| n == note), "{:?}", report.notes);
+    let names: Vec<&str> = report.baselines.iter().map(|b| b.name.as_str()).collect();
+    assert_eq!(names, ["majority class", "random forest"]);
+    assert!(report.baselines[1].scores.accuracy > 0.6, "{:?}", report.baselines[1]);
+}
+
+#[test]
+fn who_wants_the_model_that_was_scored_gets_that() {
+    let all = rows(2, 200, 0.8);
+    let fold = all.dependence().holdout(all.labels(), 0.2, 0);
+    let (training, held_out) = (all.select(&fold.train), all.select(&fold.test));
+    let model = search(30, 0).held_out(held_out.clone()).refit(false).fit(&training).unwrap();
+    let said = model.predict(held_out.frame()).unwrap();
+    let scores = Scores::of(held_out.labels(), &said.labels, said.probabilities.values());
+    assert_eq!(model.report().scores, scores);
+    assert_eq!(model.report().n_rows_used, 160);
+}
+
+#[test]
+fn a_search_on_a_sample_that_ends_early_is_fitted_again_on_more_rows() {
+    let table = rows(5, 40_000, 0.8);
+    let search =
+        || search(3, 0).time_budget(Duration::from_secs(10)).max_evaluations(3).repeatable(true);
+    let sampled = search().refit(false).fit(&table).expect("a model");
+    let n_before = sampled.report().n_rows_used;
+    assert!(n_before < 20_000, "{n_before}");
+    let [one, other] = [1, 2].map(|n| search().threads(n).fit(&table).expect("a model"));
+    let report = one.report();
+    assert_eq!((report.n_rows_used, &report.scores), (40_000, &sampled.report().scores));
+    let note = format!(
+        "fitted again on all 40000 rows; the scores are of the model before, which was fitted on {n_before}"
+    );
+    assert!(report.notes.contains(&note), "{:?}", report.notes);
+    // The same on any number of threads.
+    let labels = |model: &Model| model.predict(table.frame()).unwrap().probabilities;
+    assert_eq!(labels(&one), labels(&other));
+}
+
+#[test]
+fn a_model_that_had_to_shrink_is_scored_as_it_is() {
+    let table = rows(6, 150, 0.4);
+    let search = || search(30, 0).keep_history(false);
+    let whole = search().fit(&table).expect("a model");
+    let n_bytes = whole.to_bytes().unwrap().len() as f64;
+    let shrunk = [0.9, 0.7, 0.5, 0.3].map(|share| {
+        let model = search().model_size_limit((share * n_bytes) as u64).fit(&table).ok()?;
+        (model.base_learners().len() < whole.base_learners().len()).then_some(model)
+    });
+    assert!(shrunk.iter().any(Option::is_some), "{} base learners", whole.base_learners().len());
+    for model in shrunk.into_iter().flatten() {
+        let report = model.report();
+        let is_said = |n: &String| n.ends_with("base learners fit the limit of the model's size");
+        assert!(report.notes.iter().any(is_said), "{:?}", report.notes);
+        assert_eq!(report.measured, Measured::CrossFitted);
+        assert_eq!(report.scores, model.out_of_fold().expect("it was just made").scores());
+        let weights = report.leaderboard.iter().filter(|c| c.weight > 0.0).count();
+        assert_eq!(weights, model.base_learners().len());
+    }
 }
 
 #[test]

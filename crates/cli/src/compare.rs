@@ -10,6 +10,7 @@ use pitchpipe_table::{CancelCheck, Labels, Source, write_atomically};
 use crate::Done;
 use crate::failure::Failure;
 use crate::model_table::{AsText, labelled, load, read_for, schema_of};
+use crate::notes::Voice;
 use crate::output::{self, ForceArgs, Product};
 use crate::table_args::ReadingArgs;
 use crate::text::{aligned, counted, shown};
@@ -107,7 +108,7 @@ fn measure(
     };
     let file = Source::from_argument(&args.table).name();
     let table = read_for(schema, &args.table, &args.reading, AsText::NONE, &CancelCheck::never())?;
-    let LabelledRows { dataset, .. } = labelled(schema, &file, table)?;
+    let LabelledRows { dataset, .. } = labelled(schema, &file, table, Voice::default())?.rows;
     let said =
         model.predict(dataset.frame()).map_err(|error| Failure::of_prediction(&file, &error))?;
     let evaluation = model.evaluation(dataset.labels(), &said.labels, said.probabilities.values());

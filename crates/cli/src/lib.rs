@@ -22,6 +22,7 @@ mod help_files;
 mod inspect;
 mod meta;
 mod model_table;
+mod notes;
 mod output;
 mod predict;
 mod replay;

@@ -5,8 +5,8 @@ use std::path::Path;
 use pitchpipe_automl::{LabelledRows, Model};
 use pitchpipe_table::{CancelCheck, RawTable, ReadOptions, Schema, Source};
 
-use crate::console::say_line;
 use crate::failure::Failure;
+use crate::notes::{Remark, Voice, Weight, tell, tell_all};
 use crate::table_args::ReadingArgs;
 
 /// Reads a model file.
@@ -58,28 +58,42 @@ pub(crate) fn read_for(
         .map_err(|error| Failure::from(error).of_a_models_table())
 }
 
+/// Rows that have a class, and what is to be said of their table.
+pub(crate) struct Labelled {
+    pub(crate) rows: LabelledRows,
+    pub(crate) remarks: Vec<Remark>,
+}
+
 /// Matches a table that must have the target, and says what is to be said of it.
 pub(crate) fn labelled(
     schema: &Schema,
     file: &str,
     table: RawTable,
-) -> Result<LabelledRows, Failure> {
-    let rows =
-        LabelledRows::of(schema, table).map_err(|error| Failure::of_prediction(file, &error))?;
-    warn(file, &rows.notes);
-    if rows.n_left_out > 0 {
-        let (n, n_rows) = (rows.n_left_out, rows.n_left_out + rows.dataset.n_rows());
-        let note = format!(
-            "{n} of {n_rows} rows have no class, or one that the model does not know, and are left out"
-        );
-        warn(file, &[note]);
-    }
-    Ok(rows)
+    voice: Voice,
+) -> Result<Labelled, Failure> {
+    let labelled = matched(schema, file, table)?;
+    let rows = &labelled.rows;
+    tell(voice, file, &rows.notes);
+    let lost: Option<String> = without_class(rows);
+    tell_all(voice, file, Weight::Warning, lost.as_slice());
+    Ok(labelled)
 }
 
-/// Says on standard error what did not match but did not stand in the way.
-pub(crate) fn warn(file: &str, notes: &[impl std::fmt::Display]) {
-    for note in notes {
-        say_line(format_args!("note: {file}: {note}"));
-    }
+/// Matches a table that must have the target; nothing is said.
+pub(crate) fn matched(schema: &Schema, file: &str, table: RawTable) -> Result<Labelled, Failure> {
+    let rows =
+        LabelledRows::of(schema, table).map_err(|error| Failure::of_prediction(file, &error))?;
+    let lost = without_class(&rows).map(|text| Remark { severity: Weight::Warning, text });
+    let remarks = rows.notes.iter().map(Remark::from).chain(lost).collect();
+    Ok(Labelled { rows, remarks })
+}
+
+/// What is said of rows that cannot be measured on.
+fn without_class(rows: &LabelledRows) -> Option<String> {
+    let (n, n_rows) = (rows.n_left_out, rows.n_left_out + rows.dataset.n_rows());
+    (n > 0).then(|| {
+        format!(
+            "{n} of {n_rows} rows have no class, or one that the model does not know, and are left out"
+        )
+    })
 }

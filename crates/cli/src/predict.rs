@@ -13,7 +13,8 @@ use crate::Done;
 use crate::console::print;
 use crate::decision::DecisionArg;
 use crate::failure::Failure;
-use crate::model_table::{AsText, load, read_for, schema_of, warn};
+use crate::model_table::{AsText, load, read_for, schema_of};
+use crate::notes::{Voice, tell};
 use crate::output::check_is_no_input;
 use crate::table_args::ReadingArgs;
 use crate::text::counted;
@@ -57,6 +58,10 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_enum, default_value_t)]
     decision: DecisionArg,
 
+    /// Say nothing but warnings and errors
+    #[arg(long)]
+    quiet: bool,
+
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
@@ -85,7 +90,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Done, Failure> {
     let mut columns = kept(args, &table, &file)?;
     let answer =
         model.predict_table(table).map_err(|error| Failure::of_prediction(&file, &error))?;
-    warn(&file, &answer.notes);
+    tell(Voice::text(args.quiet), &file, &answer.notes);
     columns.extend(predicted(&model, answer.predictions, args));
     if let Some(name) = repeated(&columns) {
         return Err(Failure::with_help(
@@ -100,7 +105,8 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Done, Failure> {
         Some(out) => {
             write_atomically(out, &bytes)?;
             let n_rows = counted(n_rows, "row");
-            Ok(Done::saved(format!("{}: {n_rows} predicted\n", out.display())))
+            let said = format!("{}: {n_rows} predicted\n", out.display());
+            Ok(Done::saved(if args.quiet { String::new() } else { said }))
         }
     }
 }

@@ -11,6 +11,7 @@ use pitchpipe_table::{CancelCheck, Source, write_atomically};
 use crate::Done;
 use crate::failure::Failure;
 use crate::model_table::{AsText, labelled, load, read_for, schema_of};
+use crate::notes::Voice;
 use crate::output::{self, ForceArgs, Product};
 use crate::replay::{self, ReplayArgs};
 use crate::table_args::ReadingArgs;
@@ -89,7 +90,7 @@ fn with_table<'a>(
     let schema = schema_of(model)?;
     let file = Source::from_argument(path).name();
     let table = read_for(schema, path, &args.reading, AsText::NONE, &CancelCheck::never())?;
-    let rows = labelled(schema, &file, table)?;
+    let rows = labelled(schema, &file, table, Voice::default())?.rows;
     data.on_table(model, &file, &rows.dataset, rows.n_left_out)
         .map_err(|error| Failure::of_prediction(&file, &error))
 }

@@ -68,6 +68,7 @@ impl RawTable {
             missing_labels: self.missing_labels.clone(),
             missing: self.missing.clone(),
             has_header: self.has_header,
+            delimiter: self.delimiter,
             unnamed: self.unnamed.clone(),
         }
     }

@@ -14,6 +14,9 @@ pub struct RawTable {
     /// Whether the first row of a text table held names, told or detected; `None` where the format says so.
     /// For [`ReadOptions::header`](crate::ReadOptions), so that later tables are read alike.
     pub has_header: Option<bool>,
+    /// What separates the cells of a text table, told or detected. For [`Schema::read`](crate::Schema::read), which tries
+    /// it first on later tables.
+    pub delimiter: Option<u8>,
     /// What the missing cells of [`ReadOptions::target`](crate::ReadOptions) say (nothing, `NA`, …), each with its
     /// number of rows.
     pub missing_labels: Vec<(String, usize)>,

@@ -187,6 +187,28 @@ fn a_header_alone_is_a_table_of_no_rows_where_that_is_allowed() {
 }
 
 #[test]
+fn later_tables_are_separated_as_the_first_was_unless_they_are_not() {
+    // Without being told a comma would be taken for what separates these cells.
+    let csv = "a~b,c~y\n5~u,1~p\n3~v,2~q\n9~u,3~p\n4~v,2~q\n8~u,1~p\n6~v,3~q\n";
+    let told = ReadOptions { delimiter: Some(b'~'), ..ReadOptions::default() };
+    let (dataset, _) = learnt(read_as("t.csv", csv.as_bytes(), &told).unwrap());
+    let schema = dataset.schema().unwrap();
+    assert_eq!(schema.reading().delimiter, Some('~'));
+    let json = serde_json::to_value(schema.reading()).unwrap();
+    assert_eq!(json["delimiter"], "~");
+    let later = |text: &str, options: ReadOptions| {
+        let source = Source::Bytes { name: "l.csv".into(), bytes: text.as_bytes().to_vec() };
+        let table = schema.read(&source, options, &CancelCheck::never()).unwrap();
+        table.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(later("b,c~a\nu,1~1\n", ReadOptions::default()), ["b,c", "a"]);
+    assert_eq!(later("a;b,c\n1;u,1\n2;v,2\n", ReadOptions::default()), ["a", "b,c"]);
+    // What the user says goes first.
+    let comma = ReadOptions { delimiter: Some(b','), ..ReadOptions::default() };
+    assert_eq!(later("b,c~a\nu,1~1\n", comma), ["b", "c~a"]);
+}
+
+#[test]
 fn the_header_that_was_found_is_remembered() {
     for (csv, has_header) in [("a,b\n1,2\n", true), ("1.5,2\n2.5,3\n3.5,7\n", false)] {
         let source = Source::Bytes { name: "t.csv".into(), bytes: csv.as_bytes().to_vec() };

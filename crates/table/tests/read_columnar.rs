@@ -18,7 +18,7 @@ use arrow_array::{
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use common::{complaint, complaint_with, names, read_as, said, show, table};
 use parquet::arrow::ArrowWriter;
-use pitchpipe_table::{Cells, ReadOptions};
+use pitchpipe_table::{Cells, Dataset, Note, ReadOptions, SchemaOptions};
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true)))
@@ -315,6 +315,44 @@ fn columns_that_hold_no_plain_cells_are_named() {
     assert!(
         complaint(parquet(&blob)).contains("column \"b\" is of type binary (row 2 is not UTF-8")
     );
+}
+
+#[test]
+fn a_column_that_is_not_read_can_be_left_out_by_name() {
+    let tags = ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..6).map(|i| Some(vec![Some(i), Some(i + 1)])),
+    );
+    let bytes = parquet(&batch(vec![
+        ("a", Arc::new(Float64Array::from(vec![1.0, 4.5, 2.0, 3.0, 7.0, 5.0]))),
+        ("tags", Arc::new(tags) as ArrayRef),
+        ("y", Arc::new(StringArray::from(vec!["u", "v", "u", "v", "u", "v"]))),
+    ]));
+    let table = || read_as("t.parquet", &bytes, &ReadOptions::default()).unwrap();
+    let named = |exclude: &[&str], numeric: &[&str]| SchemaOptions {
+        target: Some("y".into()),
+        exclude: exclude.iter().map(|&name| name.into()).collect(),
+        numeric: numeric.iter().map(|&name| name.into()).collect(),
+        ..SchemaOptions::default()
+    };
+    let (dataset, report) = Dataset::from_table(table(), &named(&["tags"], &[])).unwrap();
+    assert_eq!(dataset.columns().len(), 1);
+    // It is as was asked for, so nothing is to be warned of, now or later.
+    let said: Vec<String> = report.notes.iter().map(ToString::to_string).collect();
+    assert!(
+        said.iter().any(|n| n == "column \"tags\" is left out: excluded on request"),
+        "{said:?}"
+    );
+    assert!(!report.notes.iter().any(|note| matches!(note, Note::Unreadable { .. })), "{said:?}");
+    let applied = dataset.schema().unwrap().apply(table()).unwrap();
+    assert_eq!(applied.notes, []);
+    // Nothing else can be done with it, and a name that is not there is still an error.
+    let refused = |options| Dataset::from_table(table(), &options).unwrap_err().to_string();
+    let numeric = refused(named(&[], &["tags"]));
+    assert!(
+        numeric.starts_with("column \"tags\", given as --numeric, is of type List("),
+        "{numeric}"
+    );
+    assert_eq!(refused(named(&["tag"], &[])), "there is no column \"tag\", given as --exclude");
 }
 
 #[test]

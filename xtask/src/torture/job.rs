@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use super::dice::Dice;
-use super::world::{MODEL, STORE, SURROGATE, TABLES, TARGET};
+use super::world::{MODEL, OTHER_MODEL, STORE, SURROGATE, TABLES, TARGET};
 
 /// A command line, and what it may write.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) args: Vec<String>,
     pub(super) output: Option<Output>,
+    /// A page that it writes beside that.
+    pub(super) page: Option<Output>,
     /// Seconds that it was given, where it was.
     pub(super) budget_secs: f64,
 }
@@ -22,6 +24,7 @@ pub(super) enum Output {
     Surrogate(PathBuf),
     Script(PathBuf),
     Store(PathBuf),
+    Page(PathBuf),
 }
 
 impl Output {
@@ -31,7 +34,8 @@ impl Output {
             | Self::Predictions(path)
             | Self::Surrogate(path)
             | Self::Script(path)
-            | Self::Store(path) => path,
+            | Self::Store(path)
+            | Self::Page(path) => path,
         }
     }
 }
@@ -126,9 +130,10 @@ impl Job {
         let job = |args: Vec<String>, output: Option<Output>, budget_secs: f64| Self {
             args,
             output,
+            page: None,
             budget_secs,
         };
-        match dice.below(16) {
+        match dice.below(18) {
             0..=5 => {
                 let millis = dice.between(50, 1500);
                 let out = dice.pick(&["new.pp", "new.pp", MODEL, "a.csv", "b.tsv", "notes.txt"]);
@@ -160,19 +165,44 @@ impl Job {
                     "--max-levels 2",
                     "--max-columns 9",
                 ])));
+                args.extend(words(dice.pick(&[
+                    "",
+                    "",
+                    "--holdout 0.3",
+                    "--holdout 0.3 --no-refit",
+                    "--group colour",
+                    "--group colour --holdout 0.4",
+                    "--time-order day",
+                    "--time-order day --holdout 0.2",
+                ])));
+                args.extend(words(dice.pick(&["", "", "", "--live 0", "--no-history"])));
+                let page = dice.percent(20);
+                args.extend(words(if page { "--report r.html" } else { "" }));
                 args.extend(words(dice.pick(&["", "", "", "--force"])));
-                job(args, Some(Output::Model(out.into())), millis as f64 / 1e3)
+                Self {
+                    page: page.then(|| Output::Page("r.html".into())),
+                    ..job(args, Some(Output::Model(out.into())), millis as f64 / 1e3)
+                }
             }
             6..=8 => {
                 let out = dice.pick(&["p.csv", "p.tsv", "p.parquet", "p.arrow", "a.csv", "-"]);
                 let mut args = words(&format!("predict {MODEL} {table} --out {out}"));
-                args.extend(words(dice.pick(&["", "--proba", "--missing red"])));
+                args.extend(words(dice.pick(&["", "--proba", "--missing red", "--quiet"])));
+                args.extend(words(dice.pick(&["", "--keep all", "--keep colour --keep day"])));
+                args.extend(words(dice.pick(&[
+                    "",
+                    "--decision balanced",
+                    "--decision most-probable",
+                ])));
                 let output = (out != "-").then(|| Output::Predictions(out.into()));
                 job(args, output, 0.0)
             }
             9 => {
                 let line = dice.pick(&[
                     "evaluate m.pp",
+                    "evaluate m.pp --json --decision most-probable",
+                    "evaluate n.pp --quiet",
+                    "compare m.pp n.pp --json --table",
                     "inspect m.pp --table",
                     "describe --json",
                     "describe --max-row 2kB",
@@ -211,8 +241,25 @@ impl Job {
                 let line = format!("meta compact --store {STORE} --out {out}");
                 job(words(&line), Some(Output::Store(out.into())), 10.0)
             }
+            15 => {
+                let out = dice.pick(&["r.html", "r.html", "a.csv", MODEL]);
+                let mut args = words(&format!("report {MODEL} --out {out}"));
+                if dice.percent(60) {
+                    args.extend(["--table".to_owned(), table]);
+                }
+                args.extend(words(dice.pick(&["", "", "--force"])));
+                job(args, Some(Output::Page(out.into())), 10.0)
+            }
+            16 => {
+                let out = dice.pick(&["c.html", "c.html", "b.tsv", OTHER_MODEL]);
+                let line = format!("compare {MODEL} {OTHER_MODEL} --out {out} --table {table}");
+                let mut args = words(&line);
+                args.extend(words(dice.pick(&["", "--json", "--force"])));
+                job(args, Some(Output::Page(out.into())), 10.0)
+            }
             _ => job(
                 words(dice.pick(&[
+                    "inspect n.pp --json",
                     "meta info store",
                     "meta info s.surrogate --json",
                     "inspect m.pp",

@@ -32,7 +32,9 @@ impl Round<'_> {
         let after = contents(self.folder);
         found.extend(self.inputs(&after));
         found.extend(self.strays(&after));
-        found.extend(self.output(&after));
+        for output in self.job.output.iter().chain(&self.job.page) {
+            found.extend(self.output(output, &after));
+        }
         found
     }
 
@@ -81,8 +83,8 @@ impl Round<'_> {
     /// Nothing but the output may change.
     fn inputs(&self, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
         let touched = self.touched();
-        let is_output =
-            |path: &Path| self.job.output.as_ref().is_some_and(|out| path.starts_with(out.path()));
+        let outputs = || self.job.output.iter().chain(&self.job.page);
+        let is_output = |path: &Path| outputs().any(|out| path.starts_with(out.path()));
         let is_read = |path: &Path| {
             self.job.args[..self.job.args.len() - 1].iter().any(|arg| Path::new(arg) == path)
                 && !self.follows_out(path)
@@ -112,8 +114,7 @@ impl Round<'_> {
     }
 
     /// An output is what it was before, or whole.
-    fn output(&self, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
-        let Some(output) = &self.job.output else { return Vec::new() };
+    fn output(&self, output: &Output, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
         let path = output.path();
         let under = |files: &BTreeMap<PathBuf, Vec<u8>>| -> Vec<(PathBuf, Vec<u8>)> {
             let below = files.iter().filter(|(name, _)| name.starts_with(path));
@@ -134,6 +135,8 @@ impl Round<'_> {
                     .any(|(_, b)| b.ends_with(b"if __name__ == \"__main__\":\n    main()\n"));
                 if text { Ok(()) } else { Err("its end is missing".to_owned()) }
             }
+            Output::Page(_) if new.iter().all(|(_, b)| b.ends_with(b"</html>\n")) => Ok(()),
+            Output::Page(_) => Err("its end is missing".to_owned()),
             // A store whose first fact could not be written is none yet; damaged inputs stay damaged.
             Output::Store(_) if !after.contains_key(&path.join("store.json")) => Ok(()),
             Output::Store(_) if !old.is_empty() => Ok(()),

@@ -14,6 +14,7 @@ pub(super) const TARGET: &str = "kind";
 pub(super) const TABLES: [&str; 6] = ["a.csv", "b.tsv", "c.csv.gz", "d.parquet", "e.arff", "f.csv"];
 
 pub(super) const MODEL: &str = "m.pp";
+pub(super) const OTHER_MODEL: &str = "n.pp";
 pub(super) const SURROGATE: &str = "s.surrogate";
 pub(super) const STORE: &str = "store";
 
@@ -39,8 +40,10 @@ pub(super) fn make(folder: &Path, program: &Path) -> Result<(), String> {
     };
     let fast = ["--time-budget", "60s", "--max-evaluations", "4", "--threads", "1"];
     run(&[&["fit", "a.csv", "--target", TARGET, "--out", MODEL], &fast[..]].concat())?;
-    // The program itself writes the Parquet table: predictions beside the target would do, but any table is one.
-    run(&["predict", MODEL, "a.csv", "--proba", "--out", "d.parquet"])?;
+    let other = ["--seed", "1", "--metric", "accuracy", "--holdout", "0.25", "--out", OTHER_MODEL];
+    run(&[&["fit", "a.csv", "--target", TARGET], &other[..], &fast[..]].concat())?;
+    // The program itself writes the Parquet table: all columns, and some of numbers beside them.
+    run(&["predict", MODEL, "a.csv", "--keep", "all", "--proba", "--out", "d.parquet"])?;
     fs::create_dir(folder.join("tables")).map_err(|e| e.to_string())?;
     for (name, n) in [("one", 80), ("two", 110), ("three", 140)] {
         write(&format!("tables/{name}.csv"), &table(n, ','))?;

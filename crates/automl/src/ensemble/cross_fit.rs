@@ -13,7 +13,9 @@ use std::cmp::Ordering;
 use pitchpipe_table::{Decision, Fold, Labels, Metric, balanced_error_rate, stratified_subsample};
 
 use super::tried::{Trial, Tried};
-use super::{Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares};
+use super::{
+    Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares, within,
+};
 
 /// Into how many parts rows are dealt.
 pub(crate) const PARTS: usize = 5;
@@ -44,8 +46,8 @@ pub(crate) struct Choice<'a> {
     /// Candidates that an ensemble is chosen among: of all, and of a kind of estimator.
     pub(crate) n_candidates: usize,
     pub(crate) n_of_a_kind: usize,
-    /// Base learners that the model has room for.
-    pub(crate) n_base_learners: usize,
+    /// Bytes that the base learners of a model may take.
+    pub(crate) size_limit: u64,
 }
 
 /// What ensembles that were chosen on other rows say.
@@ -117,10 +119,10 @@ impl Choice<'_> {
                 if is_over() { mean_of_the_best(library.len()) } else { grown }
             }
         };
-        // They come heaviest first, and a model that is too large loses the lightest.
-        let taken = selection.weights.iter().take(self.n_base_learners.max(1));
-        let total: f64 = taken.clone().map(|w| w.1).sum();
-        taken.map(|&(at, weight)| (library[at], weight / total)).collect()
+        // A model that is too large loses some of them.
+        let taken = selection.weights.iter().map(|&(at, weight)| (at, weight, library[at].n_bytes));
+        let taken = within(self.size_limit, &taken.collect::<Vec<_>>());
+        taken.into_iter().map(|(at, weight)| (library[at], weight)).collect()
     }
 
     /// The candidates that an ensemble is chosen among, by these rows, best first.
@@ -218,7 +220,7 @@ mod tests {
 
     fn new(key: usize, error: f64) -> NewTrial {
         let kind = EstimatorKind::ALL[key % 5];
-        NewTrial { key, print: key as u64, kind, error, is_plain: false }
+        NewTrial { key, print: key as u64, kind, error, n_bytes: 10, is_plain: false }
     }
 
     /// Candidates that guess, the first of which may know more.
@@ -251,7 +253,7 @@ mod tests {
             settings: GreedySettings::default(),
             n_candidates: 40,
             n_of_a_kind: 8,
-            n_base_learners: usize::MAX,
+            size_limit: u64::MAX,
         }
     }
 
@@ -292,7 +294,7 @@ mod tests {
     fn a_model_with_room_for_one_learner_is_scored_as_such() {
         let all = tried(3, 60, 20, false);
         let folds = stratified_folds(all.truth(), PARTS, 0);
-        let one = Choice { n_base_learners: 1, ..choice(Combination::Average) };
+        let one = Choice { size_limit: 19, ..choice(Combination::Average) };
         let fitted = one.cross_fit(&all, &folds.folds, &|_| false).unwrap();
         let test = &folds.folds[0].test;
         let is_of = |trial: &&Trial| {

@@ -10,6 +10,7 @@ mod judge;
 mod spread;
 mod tried;
 mod vote;
+mod within;
 
 pub(crate) use cross_fit::{CHOOSING_CELLS, Choice, PARTS};
 pub use greedy::{GreedySettings, select};
@@ -17,6 +18,7 @@ pub use judge::Judge;
 pub(crate) use spread::standard_errors;
 pub(crate) use tried::{NewTrial, Tried};
 pub use vote::{VOTERS, majority, vote, vote_shares};
+pub(crate) use within::within;
 
 use pitchpipe_table::{Decision, Metric};
 use serde::{Deserialize, Serialize};

@@ -43,6 +43,8 @@ pub(crate) struct NewTrial {
     pub(crate) kind: EstimatorKind,
     /// By the metric asked for.
     pub(crate) error: f64,
+    /// Bytes of its models in a file.
+    pub(crate) n_bytes: u64,
     /// Whether it is the one that others are compared with: that is remembered in any case.
     pub(crate) is_plain: bool,
 }
@@ -53,6 +55,7 @@ pub(crate) struct Trial {
     pub(crate) kind: EstimatorKind,
     error: f64,
     print: u64,
+    pub(crate) n_bytes: u64,
     /// Sixteen bits each: none that is not zero becomes so.
     probabilities: Vec<u16>,
     /// Their mean over all validations, where there were others.
@@ -96,7 +99,7 @@ impl Tried {
 
     /// Remembers a pipeline. What is remembered does not depend on the order.
     pub(crate) fn add(&mut self, new: NewTrial, probabilities: &[f32], labels: &[u32]) {
-        let NewTrial { key, print, kind, error, is_plain } = new;
+        let NewTrial { key, print, kind, error, is_plain, .. } = new;
         if is_plain {
             self.plain = Some(print);
         }
@@ -119,8 +122,14 @@ impl Tried {
         }
     }
 
-    /// A pipeline was validated `n` times more, and predicted this in all.
-    pub(crate) fn confirm(&mut self, print: u64, kind: EstimatorKind, sums: &[f32], n: usize) {
+    /// A pipeline was validated `n` times more, and predicted this in all; its models now take so many bytes.
+    pub(crate) fn confirm(
+        &mut self,
+        print: u64,
+        kind: EstimatorKind,
+        (sums, n): (&[f32], usize),
+        n_bytes: u64,
+    ) {
         let of_kind = self.by_kind.get_mut(&kind);
         let Some(trial) = of_kind.and_then(|all| all.iter_mut().find(|t| t.print == print)) else {
             return;
@@ -133,6 +142,7 @@ impl Tried {
             first.iter().zip(sums).map(|(&p, &sum)| pack((unpack(p) + sum) / (n + 1) as f32))
         });
         trial.mean = Some(mean.collect());
+        trial.n_bytes = n_bytes;
     }
 
     /// Remembers the pipeline that others are compared with as that, and no more.
@@ -141,7 +151,7 @@ impl Tried {
     }
 
     fn trial(&self, new: NewTrial, probabilities: &[f32], labels: &[u32]) -> Trial {
-        let NewTrial { key, print, kind, error, .. } = new;
+        let NewTrial { key, print, kind, error, n_bytes, .. } = new;
         let n_classes = self.truth.n_classes();
         let packed = |row: &[f32]| row.iter().map(|&p| pack(p)).collect::<Vec<u16>>();
         let (probabilities, labels) = match &self.rows {
@@ -153,7 +163,7 @@ impl Tried {
                 rows.iter().map(|&r| labels[r] as u16).collect(),
             ),
         };
-        Trial { key, kind, error, print, probabilities, mean: None, labels }
+        Trial { key, kind, error, print, n_bytes, probabilities, mean: None, labels }
     }
 
     /// The pipeline that others are compared with, where it was run.
@@ -205,7 +215,7 @@ mod tests {
 
     fn new(key: usize, error: f64) -> NewTrial {
         let (print, kind) = (key as u64, EstimatorKind::RandomForest);
-        NewTrial { key, print, kind, error, is_plain: false }
+        NewTrial { key, print, kind, error, n_bytes: 1, is_plain: false }
     }
 
     #[test]
@@ -241,7 +251,7 @@ mod tests {
     fn other_validations_join_the_mean_and_leave_the_first_as_it_was() {
         let mut tried = Tried::of(&Labels::from_codes([0, 1], 2), 0);
         tried.add(new(0, 0.5), &[1.0, 0.0, 0.5, 0.5], &[0, 1]);
-        tried.confirm(0, EstimatorKind::RandomForest, &[1.0, 1.0, 0.25, 1.75], 2);
+        tried.confirm(0, EstimatorKind::RandomForest, (&[1.0, 1.0, 0.25, 1.75], 2), 3);
         let trial = tried.trials()[0];
         let mean = trial.mean_probabilities(&[0, 1], 2);
         for (got, wanted) in mean.iter().zip([2.0 / 3.0, 1.0 / 3.0, 0.25, 0.75]) {

@@ -1,5 +1,5 @@
 def text_of(path):
-    """UTF-8 with or without its mark, UTF-16 with one, else Windows-1252; compressed or not."""
+    """UTF-8 with or without its mark, UTF-16 with one, else Windows-1252, which leaves five bytes to Latin-1; compressed or not."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:2] == b"\x1f\x8b":
@@ -9,35 +9,37 @@ def text_of(path):
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("cp1252", errors="replace")
+        windows = {code: bytes([code]).decode("cp1252", errors="ignore") for code in range(0x80, 0xA0)}
+        return data.decode("latin-1").translate({code: text for code, text in windows.items() if text})
 
 
 def read(path):
-    """A table as the model's was read: Parquet, Arrow, or text whose delimiter is found out."""
+    """A table as the model's was read: Parquet, Arrow, or text, separated as that was unless another delimiter fits better."""
     if path.endswith((".parquet", ".pq")):
         return pd.read_parquet(path)
     if path.endswith((".arrow", ".feather", ".ipc")):
         return pd.read_feather(path)
-    text = text_of(path)
+    # Blank lines are nothing at the ends, and rows of missing cells between others.
+    text = text_of(path).strip("\r\n")
     names = [*COLUMNS, TARGET]
-    # Columns of a table without names were called by their positions.
-    has_names = not all(re.fullmatch(r"column_[0-9]+", name) for name in names)
-    first = next(line for line in text.splitlines() if line.strip())
 
     def n_fitting(delimiter):
-        cells = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
-        return len([c for c in cells if c in names]) if has_names else len(cells)
+        cells = next(csv.reader([text.splitlines()[0]], delimiter=delimiter, skipinitialspace=True))
+        # Columns of a table without names are called by their positions.
+        found = cells if HAS_NAMES else [f"column_{i + 1}" for i in range(len(cells))]
+        return len([name for name in found if name in names])
 
     table = pd.read_csv(
         io.StringIO(text),
-        sep=max([",", "\t", ";", "|", " "], key=n_fitting),
-        header=0 if has_names else None,
+        sep=max([DELIMITER, ",", "\t", ";", "|", " "], key=n_fitting),
+        header=0 if HAS_NAMES else None,
         dtype=str,
         keep_default_na=False,
         na_values=MISSING,
         skipinitialspace=True,
+        skip_blank_lines=False,
     )
-    return table if has_names else table.set_axis([f"column_{i + 1}" for i in range(table.shape[1])], axis=1)
+    return table if HAS_NAMES else table.set_axis([f"column_{i + 1}" for i in range(table.shape[1])], axis=1)
 
 
 def numbers(cells):

@@ -7,12 +7,14 @@ const L1: &str = r#"# The l1 penalty, by the name that this scikit-learn has for
 L1 = {"l1_ratio": 1.0} if VERSION >= (1, 8) else {"penalty": "l1"}
 "#;
 
-/// The lines at the top of a script.
-pub(super) fn text(script: &PythonScript) -> String {
+/// The lines at the top of a script, which may read cells by rules.
+pub(super) fn text(script: &PythonScript, has_rules: bool) -> String {
     let needs_l1 = script.needs(PythonHelper::L1);
-    let mut text = "import csv\nimport gzip\nimport io\nimport re\nimport sys\nimport warnings\n\n\
-                    import numpy as np\nimport pandas as pd\n"
-        .to_owned();
+    let re = if has_rules { "import re\n" } else { "" };
+    let mut text = format!(
+        "import csv\nimport gzip\nimport io\n{re}import sys\nimport warnings\n\n\
+         import numpy as np\nimport pandas as pd\n"
+    );
     if needs_l1 {
         text += "import sklearn\n";
     }

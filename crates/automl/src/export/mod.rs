@@ -90,7 +90,7 @@ impl Script<'_> {
         let mut script = PythonScript::new(target.classes.len(), self.seed);
         let pipelines = self.pipelines(&mut script);
         let mut text = self.opening(&target.name);
-        text += &imports::text(&script);
+        text += &imports::text(&script, self.reads_by_rules());
         text += &self.constants(&target.name, &target.classes);
         if script.needs(PythonHelper::SoftDecisions) {
             text += SOFT_DECISIONS;
@@ -152,8 +152,26 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
         text += &format!("CATEGORICAL = [{}]\n", positions.join(", "));
         let missing: Vec<String> =
             std::iter::once(String::new()).chain(self.missing.iter().cloned()).collect();
-        text += &format!("MISSING = {}\n\n\n", list(&missing));
+        text += &format!("MISSING = {}\n", list(&missing));
+        text += &self.reading();
         text
+    }
+
+    /// How the training table was written.
+    fn reading(&self) -> String {
+        let reading = self.schema.reading();
+        let is_position = |name: &String| {
+            name.strip_prefix("column_").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let mut names = self.schema.inputs().iter().map(|input| &input.name);
+        // Models made before 0.2 do not say.
+        let has_names = reading.header.unwrap_or_else(|| !names.all(is_position));
+        let delimiter = reading.delimiter.unwrap_or(',').to_string();
+        let has_names = if has_names { "True" } else { "False" };
+        format!(
+            "# How the training table was written.\nDELIMITER = {}\nHAS_NAMES = {has_names}\n\n\n",
+            literal(&delimiter)
+        )
     }
 
     /// How cells are read that are neither plain numbers nor ISO dates.

@@ -7,7 +7,7 @@ use std::path::Path;
 use pitchpipe_table::write_atomically;
 
 use super::container::{Contents, MOST_BYTES, pack, unpack};
-use super::{BaseLearner, Model, ModelFileError, format1};
+use super::{Model, ModelFileError, format1};
 use crate::history::History;
 use crate::online::AutoMlError;
 
@@ -47,33 +47,16 @@ impl Model {
         Ok(model)
     }
 
-    /// Leaves out base learners, those of least weight for their bytes first, until the file takes at most
-    /// `limit` bytes. They are counted before compression, which only makes them fewer: packing a model to
-    /// see its size takes seconds that the end of a search does not have.
-    pub(crate) fn shrink_to(&mut self, limit: u64) -> Result<(), AutoMlError> {
-        let bytes = |l: &BaseLearner| {
-            let of = |m| postcard::experimental::serialized_size(m).unwrap_or(0) as u64;
-            l.models.iter().map(of).sum::<u64>().max(1)
-        };
-        let mut sizes: Vec<u64> = self.learners.iter().map(bytes).collect();
-        while sizes.iter().sum::<u64>() > limit && sizes.len() > 1 {
-            let worth = |i: usize| self.learners[i].weight / sizes[i] as f64;
-            let least = (0..sizes.len())
-                .min_by(|&a, &b| worth(a).total_cmp(&worth(b)))
-                .expect("there are at least two");
-            self.learners.remove(least);
-            sizes.remove(least);
+    /// Fails where the file would take more than `limit` bytes. Base learners are counted before compression, which only
+    /// makes them fewer: packing a model to see its size takes seconds that the end of a search does not have.
+    pub(crate) fn check_size(&self, limit: u64) -> Result<(), AutoMlError> {
+        let of = |m| postcard::experimental::serialized_size(m).unwrap_or(0) as u64;
+        if self.learners.iter().flat_map(|l| &l.models).map(of).sum::<u64>() <= limit {
+            return Ok(());
         }
-        let total: f64 = self.learners.iter().map(|l| l.weight).sum();
-        self.learners.iter_mut().for_each(|l| l.weight /= total);
-        if sizes.iter().sum::<u64>() > limit {
-            // One is left; it may still fit when it is packed.
-            let bytes = self.to_bytes().map_or(u64::MAX, |b| b.len() as u64);
-            if bytes > limit {
-                return Err(AutoMlError::TooLarge { bytes, limit });
-            }
-        }
-        Ok(())
+        // One is left; it may still fit when it is packed.
+        let bytes = self.to_bytes().map_or(u64::MAX, |b| b.len() as u64);
+        if bytes > limit { Err(AutoMlError::TooLarge { bytes, limit }) } else { Ok(()) }
     }
 
     /// Keeps a history, unless the file might then take more than `limit` bytes.

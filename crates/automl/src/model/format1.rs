@@ -261,7 +261,8 @@ impl Model1 {
             ColumnKind1::Categorical { n_levels } => ColumnKind::Categorical { n_levels },
         });
         let MissingCells1 { instead, also } = self.missing;
-        let reading = Reading { missing: MissingCells { instead, also }, header: None };
+        let missing = MissingCells { instead, also };
+        let reading = Reading { missing, ..Reading::default() };
         let schema = self.schema.map(Schema1::into_schema).transpose()?;
         Ok(Model {
             schema: schema.map(|schema| schema.with_reading(reading)),

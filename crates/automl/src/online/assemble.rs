@@ -13,16 +13,19 @@ use crate::model::{BaseLearner, Model, kinds_of};
 use crate::scores::{OutOfFold, Scores};
 
 /// What is said where rows are too few to choose by some and score by others.
-const FLATTERS: &str = "the scores are of the rows that the ensemble was chosen by, and flatter it";
+pub(super) const FLATTERS: &str =
+    "the scores are of the rows that the ensemble was chosen by, and flatter it";
 
 /// What is said where the model is compared with the most common class only.
-const NO_FOREST: &str = "there was no time for a plain random forest to compare the model with";
+pub(super) const NO_FOREST: &str =
+    "there was no time for a plain random forest to compare the model with";
 
 impl Fit<'_> {
     /// The model of what a search has found.
     pub(super) fn model(&self, drive: Drive<'_>, ended: &Ended) -> Result<Model, AutoMlError> {
         let scoring_deadline = drive.scoring_deadline();
-        let Drive { combiner, ledger, .. } = drive;
+        let Drive { mut combiner, ledger, .. } = drive;
+        let (n_left, n_chosen) = combiner.keep_within_limit();
         let Some(scores) = combiner.scores.clone() else {
             return Err(self.why_no_model(ended.stop, ledger.counts));
         };
@@ -40,17 +43,14 @@ impl Fit<'_> {
         });
         let report = self.report(ended, ledger, scores, leaderboard);
         let mut model = self.unscored(base_learners.collect(), report, out_of_fold);
-        let n_chosen = model.learners.len();
-        model.shrink_to(self.automl.model_size_limit)?;
-        let n_left = model.learners.len();
-        let is_shrunk = n_left < n_chosen;
-        if is_shrunk {
+        model.check_size(self.automl.model_size_limit)?;
+        if n_left < n_chosen {
             let note =
                 format!("{n_left} of {n_chosen} base learners fit the limit of the model's size");
             model.report.notes.push(note);
         }
-        // What is scored has no more base learners than what is kept.
-        match evidence.score(if is_shrunk { n_left } else { usize::MAX }, scoring_deadline) {
+        // What is scored would have to fit the limit as well.
+        match evidence.score(self.automl.model_size_limit, scoring_deadline) {
             Some(honest) => {
                 let has_forest = honest.baselines.iter().any(|baseline| baseline.name == FOREST);
                 if !has_forest && ended.stop != StopReason::Cancelled {
@@ -82,7 +82,7 @@ impl Fit<'_> {
         let report =
             self.report(&ended, ledger.clone(), combiner.scores.clone()?, leaderboard.collect());
         let mut model = self.unscored(learners.collect(), report, combiner.predicted());
-        match combiner.evidence.score(usize::MAX, Some(Instant::now())) {
+        match combiner.evidence.score(u64::MAX, Some(Instant::now())) {
             Some(honest) => model.take_score(honest),
             None => model.report.notes.push(FLATTERS.to_owned()),
         }

@@ -10,7 +10,7 @@ use pitchpipe_table::{Dataset, Metric};
 
 use super::drafts::Keeper;
 use super::refit;
-use super::search::Fit;
+use super::search::{Fit, Found};
 use super::{AutoMlError, Event, Happened, Method, PaperOptions};
 use crate::ensemble::Combination;
 use crate::history::Recorder;
@@ -47,6 +47,7 @@ pub struct AutoMl {
     pub(super) model_size_limit: u64,
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
+    pub(super) refits: bool,
     pub(super) watch: Option<Arc<Watch>>,
     pub(super) keeper: Option<Keeper>,
     pub(super) paper: PaperOptions,
@@ -73,6 +74,7 @@ impl Default for AutoMl {
             model_size_limit: DEFAULT_MODEL_SIZE_LIMIT,
             keeps_history: true,
             kept_back: Duration::ZERO,
+            refits: true,
             watch: None,
             keeper: None,
             paper: PaperOptions::default(),
@@ -166,7 +168,7 @@ impl AutoMl {
 
     /// Rows that nothing sees until the model is made, with the columns and classes of the training table, as
     /// [`Dataset::from_table_holding_out`] parts them: its scores are measured on these. A quarter of the budget is kept
-    /// for fitting the chosen pipelines again on all rows after that.
+    /// for fitting the chosen pipelines again on all rows after that, unless [`AutoMl::refit`] says otherwise.
     pub fn held_out(self, rows: Dataset) -> Self {
         Self { held_out: Some(rows), ..self }
     }
@@ -192,6 +194,12 @@ impl AutoMl {
     /// How much of the budget the caller needs after the search, to write a report say.
     pub fn keep_back(self, time: Duration) -> Self {
         Self { kept_back: time, ..self }
+    }
+
+    /// Whether the chosen pipelines may be fitted again when the search is over; by default they are where rows are held
+    /// out, in order of time, and where a search on a sample ends before its time, then on as many rows as that allows.
+    pub fn refit(self, refits: bool) -> Self {
+        Self { refits, ..self }
     }
 
     /// Where to show what each thread is at while pipelines run.
@@ -247,14 +255,14 @@ impl AutoMl {
         start: Instant,
         hear: &mut (dyn FnMut(Event) -> ControlFlow<()> + Send),
     ) -> Result<Model, AutoMlError> {
-        if !refit::is_wanted(self, dataset) {
-            return Fit::new(self, dataset, start)?.run(hear);
-        }
         let cancel = self.cancel.clone().unwrap_or_default();
-        let budget = self.budget.mul_f64(1.0 - refit::SHARE);
+        let budget = match refit::keeps_time(self, dataset) {
+            true => self.budget.mul_f64(1.0 - refit::SHARE),
+            false => self.budget,
+        };
         let search = Self { budget, cancel: Some(Arc::clone(&cancel)), ..self.clone() };
-        let mut model = Fit::new(&search, dataset, start)?.run(hear)?;
-        refit::Refit { automl: self, dataset, start, cancel }.finish(&mut model);
+        let Found { mut model, left_secs } = Fit::new(&search, dataset, start)?.run(hear)?;
+        refit::Refit { automl: self, dataset, start, cancel }.finish(&mut model, left_secs);
         Ok(model)
     }
 

@@ -8,7 +8,7 @@ use super::WeightedPipeline;
 use super::honest::Evidence;
 use super::library::{Learner, Library, Rule};
 use crate::ensemble::{
-    Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares,
+    Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares, within,
 };
 use crate::scores::{OutOfFold, Scores};
 
@@ -168,6 +168,21 @@ impl Combiner {
         let secs = start.elapsed().as_secs_f64();
         self.secs_each = secs / self.library.learners().len().max(1) as f64;
         secs
+    }
+
+    /// Leaves out base learners where all of them would take more bytes than a model may; gives how many are left of how
+    /// many. The scores are those of the ensemble that is left.
+    pub(crate) fn keep_within_limit(&mut self) -> (usize, usize) {
+        let n_chosen = self.selection.weights.len();
+        let learners: Vec<(usize, f64, u64)> =
+            self.weighted_learners().map(|(l, weight)| (l.key(), weight, l.n_bytes)).collect();
+        let left = within(self.size_limit, &learners);
+        let n_left = left.len();
+        if n_left < n_chosen {
+            self.selection.weights = left;
+            self.scores = Some(self.predicted().scores());
+        }
+        (n_left, n_chosen)
     }
 
     /// What an ensemble of the learners at these positions says of the rows that it is judged by.

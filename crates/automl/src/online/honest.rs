@@ -68,7 +68,7 @@ impl Evidence {
     pub(crate) fn confirm(&mut self, learner: &Learner) {
         let (sums, n) = learner.again();
         if n > 0 {
-            self.tried.confirm(learner.print(), learner.kind(), sums, n);
+            self.tried.confirm(learner.print(), learner.kind(), (sums, n), learner.n_bytes);
         }
     }
 
@@ -84,6 +84,7 @@ impl Evidence {
             print: learner.print(),
             kind: learner.pipeline.estimator.kind(),
             error: learner.error,
+            n_bytes: learner.n_bytes,
             is_plain: self.plain.as_ref() == Some(&learner.pipeline),
         }
     }
@@ -99,13 +100,9 @@ impl Evidence {
         PARTS as f64 * (CHOOSING_CELLS as f64 / n_cells.max(1) as f64).min(1.0)
     }
 
-    /// Scores ensembles that were chosen on other rows, of no more base learners than the model has room for. With less
+    /// Scores ensembles that were chosen on other rows, of models that take no more than so many bytes. With less
     /// time ensembles are simpler. `None` where rows are too few to do without some.
-    pub(crate) fn score(
-        &self,
-        n_base_learners: usize,
-        deadline: Option<Instant>,
-    ) -> Option<Honest> {
+    pub(crate) fn score(&self, size_limit: u64, deadline: Option<Instant>) -> Option<Honest> {
         let Rule { priors, metric, decision, .. } = &self.rule;
         let choice = Choice {
             metric: *metric,
@@ -115,7 +112,7 @@ impl Evidence {
             settings: GreedySettings { seed: self.seed, ..GreedySettings::default() },
             n_candidates: LIBRARY,
             n_of_a_kind: MOST_OF_A_KIND,
-            n_base_learners,
+            size_limit,
         };
         let seed = self.seed ^ OTHER_PARTS;
         let folds = self.dependence.folds(self.tried.truth(), PARTS, seed);

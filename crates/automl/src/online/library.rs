@@ -124,7 +124,7 @@ impl Learner {
             }
         }
         let error = rule.error(&labels, &probabilities);
-        let print = print_of(&probabilities);
+        let (print, n_bytes) = (print_of(&probabilities), bytes_of(&evaluation.models));
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
         Some(Self {
             id,
@@ -136,7 +136,7 @@ impl Learner {
             models,
             secs,
             n_rows,
-            n_bytes: 0,
+            n_bytes,
             print,
         })
     }
@@ -262,12 +262,11 @@ impl Library {
 
     /// Takes in a learner; tells whether the library has changed. What it holds depends on the set of
     /// learners it was given and not on their order, as long as the memory suffices.
-    pub(crate) fn add(&mut self, mut learner: Learner) -> bool {
+    pub(crate) fn add(&mut self, learner: Learner) -> bool {
         let key = |l: &Learner| (l.error, l.id);
         if let Some(same) = self.learners.iter_mut().find(|l| l.print == learner.print) {
             let is_earlier = learner.id < same.id;
             if is_earlier {
-                learner.n_bytes = same.n_bytes;
                 *same = learner;
             }
             return is_earlier;
@@ -276,7 +275,6 @@ impl Library {
         if at >= self.most {
             return false;
         }
-        learner.n_bytes = bytes_of(&learner.models);
         let (id, kind) = (learner.id, learner.kind());
         self.learners.insert(at, learner);
         self.drop_one_too_many(kind);

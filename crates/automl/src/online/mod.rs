@@ -23,6 +23,7 @@ mod levels;
 mod library;
 mod memory;
 mod method;
+mod more_rows;
 mod pacing;
 mod paper;
 mod paper_policies;

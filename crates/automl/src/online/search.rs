@@ -12,7 +12,7 @@ use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
 use pitchpipe_surrogate::policy::Policy;
 use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 
-use super::budget::Budget;
+use super::budget::{Budget, End};
 use super::clock::{Clock, WallClock};
 use super::combine::Combiner;
 use super::drafts::Drafts;
@@ -74,6 +74,13 @@ pub(super) struct Ended {
     pub(super) n_confirmed: usize,
 }
 
+/// What a search found.
+pub(super) struct Found {
+    pub(super) model: Model,
+    /// The time that it left over, in seconds of work.
+    pub(super) left_secs: f64,
+}
+
 /// One search.
 pub(super) struct Fit<'a> {
     pub(super) automl: &'a AutoMl,
@@ -120,7 +127,7 @@ impl<'a> Fit<'a> {
     pub(super) fn run(
         self,
         hear: &mut (dyn FnMut(Event) -> ControlFlow<()> + Send),
-    ) -> Result<Model, AutoMlError> {
+    ) -> Result<Found, AutoMlError> {
         let listener = &mut Listener::new(&self.clock, hear, Arc::clone(&self.cancel));
         listener.tell(self.begun());
         let levels = self.levels();
@@ -128,10 +135,11 @@ impl<'a> Fit<'a> {
         let mut drive = self.drive(kind);
         let ended = self.search(&levels, &mut *policy, &mut drive, listener)?;
         listener.tell(Happened::Assembling);
+        let left_secs = drive.budget.left_to_choose_in(End::default());
         let model = self.model(drive, &ended)?;
         let Report { stop_reason, n_evaluated, n_failed, n_out_of_time, .. } = model.report;
         listener.tell(Happened::Done { stop_reason, n_evaluated, n_failed, n_out_of_time });
-        Ok(model)
+        Ok(Found { model, left_secs })
     }
 
     fn policy(&self, levels: &[Level]) -> Result<Made, AutoMlError> {
@@ -410,7 +418,7 @@ fn combination_of(automl: &AutoMl) -> Combination {
 }
 
 /// The bytes that the process may have in memory: what the caller says, within what the shell allows.
-fn memory_limit(automl: &AutoMl) -> Result<u64, AutoMlError> {
+pub(super) fn memory_limit(automl: &AutoMl) -> Result<u64, AutoMlError> {
     let needed = memory::least_limit();
     if let Some(limit) = automl.memory_limit.filter(|&limit| limit < needed) {
         return Err(AutoMlError::TooLittleMemory { limit, needed });

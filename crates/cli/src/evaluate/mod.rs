@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::decision::DecisionArg;
 use crate::failure::Failure;
-use crate::model_table::{AsText, labelled, load, read_for, schema_of};
+use crate::model_table::{AsText, Labelled, labelled, load, matched, read_for, schema_of};
+use crate::notes::{Remark, Voice};
 use crate::table_args::ReadingArgs;
 
 /// Measure a model on a table that has the target.
@@ -37,14 +38,12 @@ pub(crate) struct EvaluateArgs {
     #[arg(long)]
     json: bool,
 
+    /// Say nothing but the result, warnings and errors
+    #[arg(long)]
+    quiet: bool,
+
     #[command(flatten)]
     reading: ReadingArgs,
-}
-
-/// What was decided about the table, in a sentence.
-#[derive(Serialize)]
-struct Remark {
-    text: String,
 }
 
 /// What a model is worth on a table.
@@ -67,7 +66,11 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();
     let table = read_for(schema, &args.file, &args.reading, AsText::NONE, &CancelCheck::never())?;
-    let rows = labelled(schema, &file, table)?;
+    let Labelled { rows, remarks } = match args.json {
+        // They are in the object.
+        true => matched(schema, &file, table)?,
+        false => labelled(schema, &file, table, Voice::text(args.quiet))?,
+    };
     let unable = |error| Failure::of_prediction(&file, &error);
     let Predictions { probabilities, .. } = model.predict(rows.dataset.frame()).map_err(unable)?;
     let decision = args.decision.of(&model);
@@ -78,7 +81,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
         n_rows_left_out: rows.n_left_out,
         decision,
         evaluation: model.evaluation(rows.dataset.labels(), &labels, probabilities.values()),
-        notes: rows.notes.iter().map(|note| Remark { text: note.to_string() }).collect(),
+        notes: remarks,
         optimised: model.report().metric,
     };
     Ok(match args.json {

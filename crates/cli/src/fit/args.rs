@@ -9,6 +9,7 @@ use pitchpipe_automl::{Combination, DesignKind, KernelPrediction, Method, Runtim
 
 use pitchpipe_table::{DependsOn, Metric};
 
+use crate::notes::Voice;
 use crate::output::ForceArgs;
 use crate::table_args::TableArgs;
 use crate::values::{duration, size};
@@ -127,6 +128,12 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) holdout: Option<f64>,
 
+    /// Do not fit the chosen pipelines again when the search is over. They are otherwise, within the budget: on all rows with
+    /// --holdout and --time-order, and on as many as the time allows where a search on a sample of a large table ends
+    /// early, by --max-evaluations say
+    #[arg(long)]
+    pub(crate) no_refit: bool,
+
     /// Rows with the same value in this column belong together (a customer, a patient): they are never both learnt from
     /// and measured on. The column is no feature
     #[arg(long, value_name = "COLUMN", conflicts_with = "time_order")]
@@ -150,6 +157,11 @@ pub(crate) struct FitArgs {
 }
 
 impl FitArgs {
+    /// How things are said.
+    pub(crate) fn voice(&self) -> Voice {
+        Voice { json: self.json, quiet: self.quiet, is_described: true }
+    }
+
     /// Which rows hang together.
     pub(crate) fn depends_on(&self) -> Option<DependsOn> {
         let group = self.group.clone().map(DependsOn::Group);

@@ -3,7 +3,6 @@
 mod args;
 mod interrupt;
 mod live;
-mod notes;
 mod progress;
 mod report;
 mod summary;
@@ -27,10 +26,10 @@ use pitchpipe_table::{
 use crate::Done;
 use crate::failure::{Failure, NOTHING_YET};
 use crate::model_table::{AsText, labelled, read_for};
+use crate::notes::{self, Weight};
 use crate::output::{self, Product};
 use crate::values::written_duration;
 use interrupt::Interrupt;
-use notes::Weight;
 use progress::Reporter;
 
 pub(crate) fn run(
@@ -61,7 +60,7 @@ fn search(
     let (dataset, held_out, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
-    notes::tell(args, &file, &table_report);
+    notes::tell(args.voice(), &file, &table_report.notes);
 
     let mut search = AutoMl::new()
         .time_budget(args.time_budget)
@@ -73,6 +72,7 @@ fn search(
         .started_at(started)
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
+        .refit(!args.no_refit)
         .keep_back(report::kept_back(args))
         .paper_options(PaperOptions {
             design: args.design,
@@ -108,7 +108,7 @@ fn search(
     let result = search.fit_with(&dataset, |event| live::tell(&event, &reporter, live));
     reporter.close();
     if let Some(failures) = reporter.failures().filter(|_| !args.json) {
-        notes::tell_all(args, &file, Weight::Warning, &[failures]);
+        notes::tell_all(args.voice(), &file, Weight::Warning, &[failures]);
     }
     let mut model = result.map_err(|error| Failure::of_search(&file, &error))?;
     model.annotate(Some(report::command_line()), notes::without_cells(&table_report));
@@ -209,7 +209,7 @@ impl Reading<'_> {
         let reading = &self.args.table.reading;
         let table = read_for(schema, file, reading, AsText::NONE, &CancelCheck::never())?;
         let name = Source::from_argument(file).name();
-        Ok(Some(labelled(schema, &name, table)?.dataset))
+        Ok(Some(labelled(schema, &name, table, self.args.voice())?.rows.dataset))
     }
 
     fn unread(&self, source: &Source, error: TableError) -> Failure {

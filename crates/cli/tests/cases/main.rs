@@ -1,12 +1,13 @@
 //! One row a case: files, a command line, how it must end, what it must say, and what it may change on disk.
 //!
 //! Each case runs in a copy of one small world: `data.csv` and `new.csv` (tables of two classes), `data.txt` (the same
-//! under another name), `notes.txt` (no table), `m.pp` (a model of `data.csv`), `store` and `s.surrogate`. The command
+//! under another name), `nested.parquet` (a column of lists among others), `notes.txt` (no table), `m.pp` (a model of `data.csv`), `store` and `s.surrogate`. The command
 //! line is a shell's, so that pipes, limits and redirections can be part of it; `$FIT` is a search that is short and
 //! the same every time.
 #![cfg(unix)]
 
 mod cells;
+mod honest;
 mod index;
 mod limits;
 mod nothing_lost;

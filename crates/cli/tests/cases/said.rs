@@ -67,3 +67,114 @@ fn the_reader_says_what_it_guessed_where_the_work_is_done() {
         },
     ]);
 }
+
+const UNSEEN: &str =
+    "warning: t.csv: column \"colour\" holds categories never met in training: \"mauve\"";
+const MORE: &str = "note: t.csv: column \"shop\" was not there in training and is ignored";
+const LOST: &str = "warning: t.csv: 1 of 30 rows have no class, or one that the model does not know, and are left out";
+
+#[test]
+fn later_tables_are_spoken_of_as_the_first_was() {
+    // A colour that was never met, a column more, and a row without a class.
+    let odd = |line: &str| -> &'static str {
+        let make = "sed '2s/red\\|blue\\|green/mauve/;3s/[a-z]*$//;1s/$/,shop/;2,$s/$/,here/' new.csv > t.csv";
+        Box::leak(format!("{make}\n{line}").into_boxed_str())
+    };
+    let written = Case { changes: &["t.csv"], ..PLAIN };
+    check(&[
+        Case {
+            name: "by predict",
+            line: odd("pitchpipe predict m.pp t.csv --out p.csv"),
+            stdout: &["p.csv: 30 rows predicted"],
+            stderr: &[UNSEEN, MORE],
+            changes: &["t.csv", "p.csv"],
+            ..PLAIN
+        },
+        Case {
+            name: "by predict, if quiet no more than warnings",
+            line: odd("pitchpipe predict m.pp t.csv --quiet --out p.csv"),
+            stderr: &[UNSEEN],
+            not: &["is ignored", "rows predicted"],
+            changes: &["t.csv", "p.csv"],
+            ..PLAIN
+        },
+        Case {
+            name: "by evaluate, where something is lost with a warning",
+            line: odd("pitchpipe evaluate m.pp t.csv"),
+            stderr: &[UNSEEN, MORE, LOST],
+            ..written
+        },
+        Case {
+            name: "by evaluate, if quiet no more than warnings",
+            line: odd("pitchpipe evaluate m.pp t.csv --quiet"),
+            stdout: &["balanced accuracy"],
+            stderr: &[UNSEEN, LOST],
+            not: &["is ignored"],
+            ..written
+        },
+        Case {
+            name: "by evaluate, to programs",
+            line: odd("pitchpipe evaluate m.pp t.csv --json"),
+            stdout: &[
+                "{\"severity\":\"warning\",\"text\":\"column \\\"colour\\\" holds categories never met",
+                "{\"severity\":\"note\",\"text\":\"column \\\"shop\\\" was not there",
+                "{\"severity\":\"warning\",\"text\":\"1 of 30 rows have no class",
+            ],
+            not: &["note: ", "warning: "],
+            ..written
+        },
+    ]);
+}
+
+#[test]
+fn what_cannot_be_read_or_told_apart_is_said() {
+    let written = Case { changes: &["new.pp"], ..PLAIN };
+    check(&[
+        Case {
+            name: "a column of lists is left out with a warning",
+            line: "pitchpipe fit nested.parquet $FIT --out new.pp",
+            stderr: &["warning: nested.parquet: column \"tags\" is left out: it is of type List("],
+            ..written
+        },
+        Case {
+            name: "and without one, where it is excluded",
+            line: "pitchpipe fit nested.parquet --exclude tags $FIT --out new.pp && pitchpipe evaluate new.pp nested.parquet",
+            stderr: &["note: nested.parquet: column \"tags\" is left out: excluded on request"],
+            not: &["which is not read"],
+            ..written
+        },
+        Case {
+            name: "and is good for nothing else",
+            line: "pitchpipe fit nested.parquet --group tags $FIT --out new.pp",
+            code: 1,
+            stderr: &[
+                "error: nested.parquet: column \"tags\", given as --group, is of type List(",
+                "help: turn it into plain columns, or leave the option out",
+            ],
+            ..PLAIN
+        },
+        Case {
+            name: "labels that are one number",
+            line: "sed 's/small$/1/;s/large$/2/;7s/[0-9]$/&.0/' data.csv > t.csv; pitchpipe fit t.csv $FIT --quiet --out new.pp",
+            stderr: &[
+                "warning: t.csv: in the target \"kind\" \"",
+                "are one number and so one class",
+            ],
+            changes: &["new.pp", "t.csv"],
+            ..PLAIN
+        },
+    ]);
+}
+
+#[test]
+fn what_separates_cells_is_remembered() {
+    check(&[Case {
+        name: "what was said of the training table need not be said again",
+        line: "tr , '~' < data.csv > t.csv; tr , '~' < new.csv > u.csv
+            pitchpipe fit t.csv --delimiter '~' $FIT --quiet --out new.pp
+            pitchpipe predict new.pp u.csv | wc -l; pitchpipe predict new.pp new.csv | wc -l",
+        stdout: &["31\n31\n"],
+        changes: &["t.csv", "u.csv", "new.pp"],
+        ..PLAIN
+    }]);
+}

@@ -44,6 +44,7 @@ fn make(folder: &Path) {
     write("data.txt", &table(120));
     write("new.csv", &table(30));
     write("notes.txt", "buy milk\n");
+    fs::write(folder.join("nested.parquet"), include_bytes!("nested.parquet")).unwrap();
     fs::create_dir(folder.join("tables")).unwrap();
     for (i, name) in ["one", "two", "three", "four", "five", "six"].into_iter().enumerate() {
         write(&format!("tables/{name}.csv"), &table(60 + 10 * i));

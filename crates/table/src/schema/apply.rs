@@ -31,6 +31,9 @@ impl Schema {
     pub fn apply(&self, table: RawTable) -> Result<Applied, SchemaError> {
         let n_rows = table.n_rows;
         let mut notes = table.notes.clone();
+        // What was left out then may be unreadable now.
+        let is_left_out = |name: &str| self.left_out.iter().any(|column| column.name == name);
+        notes.retain(|n| !matches!(n, Note::Unreadable { column, .. } if is_left_out(column)));
         notes.extend(self.extra_columns(&table));
         let mut by_name: HashMap<String, RawColumn> =
             table.columns.into_iter().map(|column| (column.name.clone(), column)).collect();

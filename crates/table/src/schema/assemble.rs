@@ -54,8 +54,10 @@ pub(crate) fn assemble(
     let dependence = dependence(&table, options, rows)?;
     let labels = classified.as_ref().map(|c| &c.labels);
 
-    let reading = Reading { missing: table.missing, header: table.has_header };
+    let delimiter = table.delimiter.map(char::from);
+    let reading = Reading { missing: table.missing, header: table.has_header, delimiter };
     let mut schema = Schema { reading, ..Schema::default() };
+    leave_out_unread(&mut schema, &mut report, options);
     let mut columns = Vec::new();
     for column in table.columns {
         let RawColumn { name, cells } = overridden(column, options)?;
@@ -155,6 +157,19 @@ fn dependence(
         DependsOn::TimeOrder(_) => meant(name, cells.clone()).cells,
     };
     by.read(&RawColumn { name: name.clone(), cells }, rows)
+}
+
+/// What could not be read, and was excluded on request anyway, is left out like any other column.
+fn leave_out_unread(schema: &mut Schema, report: &mut Report, options: &SchemaOptions) {
+    for note in &mut report.notes {
+        let Note::Unreadable { column: name, .. } = note else { continue };
+        let (name, reason) = (name.clone(), Reason::Excluded);
+        if !options.exclude.contains(&name) {
+            continue;
+        }
+        *note = Note::LeftOut { column: name.clone(), reason: reason.clone() };
+        schema.left_out.push(LeftOut { name, reason });
+    }
 }
 
 /// What is known of the rows when a column is looked at.

@@ -28,6 +28,16 @@ pub enum SchemaError {
         /// The columns there are.
         columns: Vec<String>,
     },
+    /// A column was named that is there and was not read.
+    #[error("column {column:?}, given as --{option}, is of type {data_type}, which is not read")]
+    Unreadable {
+        /// The column.
+        column: String,
+        /// Where it was given: `include`, `numeric`, `group` or `time-order`.
+        option: &'static str,
+        /// Its type, in its format's words.
+        data_type: String,
+    },
     /// One column was given two roles that exclude each other.
     #[error("column {column:?} is given as --{first} and as --{second}")]
     Contradiction {
@@ -193,6 +203,9 @@ impl SchemaError {
             Self::NoTarget { columns } => format!("pass --target with one of {}", names(columns)),
             Self::UnknownColumn { similar: Some(similar), .. } => format!("did you mean {similar:?}?"),
             Self::UnknownColumn { columns, .. } => format!("the columns are {}", names(columns)),
+            Self::Unreadable { .. } => {
+                "turn it into plain columns, or leave the option out".to_owned()
+            }
             Self::Contradiction { .. } => "give it as one of them".to_owned(),
             Self::OneUnit { option, .. } => format!("leave --{option} out, or name another column"),
             Self::NoTime { .. } => "fill in the cell, or leave the row out".to_owned(),

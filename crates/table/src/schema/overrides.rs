@@ -4,9 +4,9 @@ use super::dates::written_instant;
 use super::levels::{levels_of_numbers, parse_number};
 use super::{SchemaError, SchemaOptions};
 use crate::nearest::nearest;
-use crate::{Cells, MISSING_CODE, RawColumn, RawTable};
+use crate::{Cells, MISSING_CODE, Note, RawColumn, RawTable};
 
-/// Every name that the user gave must be a column's.
+/// Every name that the user gave must be a column's. What could not be read can be left out, and nothing else.
 pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(), SchemaError> {
     let names = || table.columns.iter().map(|column| column.name.as_str());
     let target = options.target.as_slice();
@@ -25,6 +25,13 @@ pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(
     for (option, column) in
         given.iter().flat_map(|(o, columns)| columns.iter().map(move |c| (*o, c)))
     {
+        if let Some(data_type) = unreadable_type(table, column) {
+            if option == "exclude" {
+                continue;
+            }
+            let (column, data_type) = (column.clone(), data_type.to_owned());
+            return Err(SchemaError::Unreadable { column, option, data_type });
+        }
         if !names().any(|name| name == column) {
             return Err(SchemaError::UnknownColumn {
                 column: column.clone(),
@@ -43,6 +50,14 @@ pub(super) fn check_names(table: &RawTable, options: &SchemaOptions) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The type of a column that the reader left out.
+fn unreadable_type<'t>(table: &'t RawTable, name: &str) -> Option<&'t str> {
+    table.notes.iter().find_map(|note| match note {
+        Note::Unreadable { column, data_type } if column == name => Some(data_type.as_str()),
+        _ => None,
+    })
 }
 
 /// The column as the user says it is; as read, where the user says nothing.

@@ -17,6 +17,10 @@ pub struct Reading {
     /// Whether the first row of a text table held names.
     #[serde(default)]
     pub header: Option<bool>,
+    /// What separated the cells of a text table. Its encoding is not kept: each file says by its own bytes how it is
+    /// encoded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<char>,
 }
 
 impl Schema {
@@ -40,6 +44,9 @@ impl Schema {
     ) -> Result<RawTable, TableError> {
         let options = self.reading_options(options);
         let source = source.kept()?;
+        if let Some(table) = self.read_as_separated(&source, &options, cancel) {
+            return Ok(table);
+        }
         match read(&source, &options, cancel) {
             // The reader names one column that is not there; the schema names them all.
             Err(TableError::NoSuchColumn { .. }) => {
@@ -63,6 +70,23 @@ impl Schema {
             }
             result => result,
         }
+    }
+
+    /// The table with cells separated as the training table's were, unless `options` say how they are. `None` where the
+    /// columns are then not there: tables of one kind come as comma and as tab separated text.
+    fn read_as_separated(
+        &self,
+        source: &Source,
+        options: &ReadOptions,
+        cancel: &CancelCheck,
+    ) -> Option<RawTable> {
+        let delimiter = u8::try_from(self.reading.delimiter?).ok();
+        if options.delimiter.is_some() || delimiter.is_none() {
+            return None;
+        }
+        let table = read(source, &ReadOptions { delimiter, ..options.clone() }, cancel).ok()?;
+        let has = |name: &String| table.columns.iter().any(|column| column.name == *name);
+        self.inputs.iter().all(|input| has(&input.name)).then_some(table)
     }
 
     fn reading_options(&self, options: ReadOptions) -> ReadOptions {

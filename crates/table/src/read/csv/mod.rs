@@ -51,6 +51,7 @@ pub(super) fn read(
     let context = Context { data, file, names: &names, missing: &missing, dialect: &dialect };
     let mut table = RawTable {
         has_header: Some(dialect.has_header),
+        delimiter: Some(dialect.delimiter),
         unnamed: dialect.unnamed(data),
         ..RawTable::default()
     };

@@ -4,38 +4,76 @@
 //! `--quiet` silences what is good to know, not what may be wrong.
 
 use pitchpipe_table::{Note, TableReport};
+use serde::Serialize;
 use serde_json::json;
 
-use super::FitArgs;
 use crate::console::{print_event, say_line};
 
 /// How much a sentence matters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Weight {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Weight {
     /// Good to know.
     Note,
     /// Something may be wrong.
     Warning,
 }
 
+impl Weight {
+    fn of(note: &Note) -> Self {
+        if note.is_warning() { Self::Warning } else { Self::Note }
+    }
+}
+
+/// A sentence about a table, for programs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Remark {
+    pub(crate) severity: Weight,
+    pub(crate) text: String,
+}
+
+impl From<&Note> for Remark {
+    fn from(note: &Note) -> Self {
+        Self { severity: Weight::of(note), text: note.to_string() }
+    }
+}
+
+/// How a command says things.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Voice {
+    /// As events on standard output.
+    pub(crate) json: bool,
+    /// No more than warnings.
+    pub(crate) quiet: bool,
+    /// Whether `describe` says all of it.
+    pub(crate) is_described: bool,
+}
+
+impl Voice {
+    /// As text; no more than warnings where it is to be quiet.
+    pub(crate) fn text(quiet: bool) -> Self {
+        Self { quiet, ..Self::default() }
+    }
+}
+
 /// So many sentences of a kind are said; programs are told all.
 const MOST: usize = 8;
 
-/// Tells of the training table.
-pub(super) fn tell(args: &FitArgs, file: &str, report: &TableReport) {
+/// Tells what is to be said of a table: what may be wrong first, columns that are left out last.
+pub(crate) fn tell(voice: Voice, file: &str, notes: &[Note]) {
     let (warnings, notes): (Vec<&Note>, Vec<&Note>) =
-        report.notes.iter().partition(|note| note.is_warning());
+        notes.iter().partition(|note| note.is_warning());
     let (left_out, notes): (Vec<&Note>, Vec<&Note>) =
         notes.into_iter().partition(|note| matches!(note, Note::LeftOut { .. }));
     let sentences =
         |notes: Vec<&Note>| -> Vec<String> { notes.into_iter().map(Note::to_string).collect() };
-    tell_all(args, file, Weight::Warning, &sentences(warnings));
-    tell_all(args, file, Weight::Note, &sentences(notes));
-    tell_all(args, file, Weight::Note, &sentences(left_out));
+    tell_all(voice, file, Weight::Warning, &sentences(warnings));
+    tell_all(voice, file, Weight::Note, &sentences(notes));
+    tell_all(voice, file, Weight::Note, &sentences(left_out));
 }
 
 /// The notes on a table that may be kept in a file: no cell is quoted.
-pub(super) fn without_cells(report: &TableReport) -> Vec<String> {
+pub(crate) fn without_cells(report: &TableReport) -> Vec<String> {
     let sentence = |note: &Note| match note {
         // Columns that are left out have a place of their own.
         Note::LeftOut { .. } => None,
@@ -51,18 +89,18 @@ pub(super) fn without_cells(report: &TableReport) -> Vec<String> {
 }
 
 /// Tells sentences of one weight about a file.
-pub(super) fn tell_all(args: &FitArgs, file: &str, weight: Weight, sentences: &[String]) {
+pub(crate) fn tell_all(voice: Voice, file: &str, weight: Weight, sentences: &[String]) {
     let word = match weight {
         Weight::Note => "note",
         Weight::Warning => "warning",
     };
-    if args.json {
+    if voice.json {
         for text in sentences {
             print_event(&json!({"event": word, "file": file, "text": text}));
         }
         return;
     }
-    if args.quiet && weight == Weight::Note {
+    if voice.quiet && weight == Weight::Note {
         return;
     }
     for text in sentences.iter().take(MOST) {
@@ -70,7 +108,8 @@ pub(super) fn tell_all(args: &FitArgs, file: &str, weight: Weight, sentences: &[
     }
     if let more @ 1.. = sentences.len().saturating_sub(MOST) {
         say_line(format_args!(
-            "{word}: {file}: and {more} more; pitchpipe describe lists them all"
+            "{word}: {file}: and {more} more{}",
+            if voice.is_described { "; pitchpipe describe lists them all" } else { "" }
         ));
     }
 }
