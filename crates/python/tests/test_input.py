@@ -59,6 +59,19 @@ def test_one_table_by_any_route_gives_one_model(quick, mixed, tmp_path):
         np.testing.assert_array_equal(clf.predict_proba(later), expected, err_msg=name)
 
 
+def test_an_object_with_the_dataframe_protocol_only(quick, mixed):
+    frame, label = mixed
+    arrow = pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+    class Only:
+        def __dataframe__(self, nan_as_null=False, allow_copy=True):
+            return arrow.__dataframe__(nan_as_null, allow_copy)
+
+    clf = quick().fit(Only(), label)
+    assert clf.feature_names_in_.tolist() == list(frame.columns)
+    np.testing.assert_array_equal(clf.predict_proba(Only()), quick().fit(frame, label).predict_proba(frame))
+
+
 def test_numbers_by_all_six_routes_give_the_same_predictions(quick, tmp_path):
     """numpy, which has no mixed columns, beside pandas, polars, pyarrow, CSV and Parquet."""
     rng = np.random.default_rng(5)

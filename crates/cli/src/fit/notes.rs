@@ -35,7 +35,7 @@ pub(super) fn tell(args: &FitArgs, file: &str, report: &Report) {
 }
 
 /// The notes on a table that may be kept in a file: no cell is quoted.
-pub(super) fn without_cells(report: &Report) -> Vec<String> {
+pub fn without_cells(report: &Report) -> Vec<String> {
     let sentence = |note: &Note| match note {
         // Columns that are left out have a place of their own.
         Note::LeftOut { .. } => None,
