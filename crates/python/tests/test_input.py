@@ -133,6 +133,17 @@ def command(*args):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_few_rows_and_many_of_a_frame_are_taken_in_alike(quick, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if dtype == "?" else 9, size=(1200, 3)).astype(dtype)
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    clf = quick().fit(frame, X[:, 0] > X[:, 1])
+    expected = clf.predict_proba(frame)
+    for few in (frame[:1], frame[7:90], frame.iloc[::-1][:5], frame.assign(c=frame["c"].astype("f8"))[:50]):
+        np.testing.assert_array_equal(clf.predict_proba(few), expected[few.index])
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?", ">f8", "O"])
 def test_numbers_of_any_type_and_order(quick, dtype):
     rng = np.random.default_rng(0)
