@@ -126,7 +126,8 @@ fn a_table_in_memory_is_left_when_it_is_time_to_stop() {
     let options = ReadOptions::default();
     let read = from_batches_until("data", &[wide()], &options, &stop);
     assert!(matches!(read, Err(TableError::Cancelled)));
-    let options = SchemaOptions { target: Some("kind".into()), cancel: stop, ..SchemaOptions::default() };
+    let options =
+        SchemaOptions { target: Some("kind".into()), cancel: stop, ..SchemaOptions::default() };
     let made = Dataset::from_table(table(&[wide()]).unwrap(), &options);
     assert_eq!(made.unwrap_err(), SchemaError::Cancelled);
 }
