@@ -1,7 +1,7 @@
 """What handing a table over costs: `handover.py COMMAND FOLDER N_ROWS`.
 
-Prints the memory that a table of float64 takes on its way in, the time of `fit` beside that of the command on the same table, the
-time of the import, and how soon Ctrl-C ends a search.
+Prints the memory that a table of float64 takes on its way in, the time of a Python program beside that of the command on the same table,
+the time of the import, and how soon Ctrl-C ends a search, in a program and in a notebook's kernel.
 """
 
 import os
@@ -19,6 +19,8 @@ import pandas
 
 N_COLUMNS = 30
 ROUNDS = 5
+# Seconds after which a search is stopped.
+MOMENTS = (0.1, 0.3, 0.7, 1.1, 1.9, 2.7, 4.5, 7.0)
 LIMIT_MEMORY, LIMIT_OVERHEAD, LIMIT_IMPORT, LIMIT_STOP = 1.2, 0.05, 0.2, 0.2
 
 
@@ -76,48 +78,64 @@ def hand_over(n_rows):
                 pass
         return seen["peak"]
 
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-    before = memory("VmRSS")
-    growth = until_begun() - before
-    print(f"  and in fit until the search has begun, labels and types included: {1 + growth / size:.3f}x")
+    for what in ("the first fit, the surrogate inside included", "a later one"):
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        before = memory("VmRSS")
+        times = 1 + (until_begun() - before) / size
+        print(f"  and until the search has begun, labels and types included: {times:.3f}x in {what}")
 
 
+# What the command does: start, read, search, write. The clock stands at the end of each step.
 FIT = """
-import sys, time, pandas
-from pitchpipe import PitchpipeClassifier
+import sys, time
+now = lambda: (time.monotonic(), time.process_time())
+times = [now()]
+import pandas, sklearn.base
 frame = pandas.read_parquet(sys.argv[1])
 y = frame.pop("y")
-wall, cpu = time.monotonic(), time.process_time()
-PitchpipeClassifier(repeatable=True, max_evaluations=10, n_jobs=1).fit(frame, y)
-print(time.monotonic() - wall, time.process_time() - cpu)
+times.append(now())
+from pitchpipe import PitchpipeClassifier
+PitchpipeClassifier(repeatable=True, max_evaluations=10, n_jobs=1).fit(frame, y).save(sys.argv[2])
+times.append(now())
+for a, b in zip(times, times[1:]):
+    print(b[0] - a[0], b[1] - a[1])
 """
 
 
+def process(line):
+    """Wall and CPU seconds of a process from its start to its end, and what it says."""
+    before, started = os.times(), time.monotonic()
+    said = subprocess.run(line, check=True, capture_output=True, text=True).stdout
+    wall, after = time.monotonic() - started, os.times()
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return wall, cpu, said
+
+
 def overhead(command, folder, n_rows):
-    """`fit` in a fresh Python beside the whole command, in turns; CPU seconds, which other programs do not lengthen."""
+    """A Python program from the import of this package to the saved model, beside the whole command, in turns. What pandas and
+    scikit-learn take to be imported and to read the file is told apart."""
     rng = np.random.default_rng(1)
     frame = pandas.DataFrame(rng.normal(size=(n_rows, N_COLUMNS)), columns=[f"c{j}" for j in range(N_COLUMNS)])
     path, model = folder / f"table-{n_rows}.parquet", folder / "m.pp"
     frame.assign(y=np.where(frame["c0"] + frame["c1"] > 0, "up", "down")).to_parquet(path)
     line = [command, "fit", path, "--target", "y", "--out", model, "--repeatable", "--max-evaluations", "10"]
-    ours, theirs = [], []
+    ours, theirs, foreign = [], [], []
     for _ in range(ROUNDS):
-        said = subprocess.run([sys.executable, "-c", FIT, path], check=True, capture_output=True, text=True).stdout
-        ours.append(tuple(float(secs) for secs in said.split()))
-        before, started = os.times(), time.monotonic()
-        subprocess.run([*line, "--threads", "1", "--quiet"], check=True, capture_output=True)
-        wall, after = time.monotonic() - started, os.times()
-        cpu = after.children_user + after.children_system - before.children_user - before.children_system
-        theirs.append((wall, cpu))
+        said = process([sys.executable, "-c", FIT, path, model])[2]
+        for line_of, times in zip(said.splitlines(), (foreign, ours)):
+            times.append(tuple(float(secs) for secs in line_of.split()))
         model.unlink()
-    (wall, cpu), (their_wall, their_cpu) = (map(min, zip(*times)) for times in (ours, theirs))
-    more = cpu - their_cpu
-    print(
-        f"fit of {n_rows} rows, 10 pipelines, CPU: {cpu:.3f}s in Python, {their_cpu:.3f}s by the command from Parquet "
-        f"(wall {wall:.3f}s and {their_wall:.3f}s); overhead {more * 1e3:.0f} ms "
-        f"(below {LIMIT_OVERHEAD * 1e3:.0f}: {verdict(more, LIMIT_OVERHEAD)})"
-    )
+        theirs.append(process([*line, "--threads", "1", "--quiet"])[:2])
+        model.unlink()
+    for at, what in enumerate(("wall", "CPU")):
+        own, command_secs, others = (min(secs[at] for secs in times) for times in (ours, theirs, foreign))
+        more = own - command_secs
+        print(
+            f"{n_rows} rows, 10 pipelines, {what}: {own:.3f}s to import, fit and save in Python (after {others:.3f}s for pandas, "
+            f"scikit-learn and reading), {command_secs:.3f}s for the whole command from Parquet; overhead {more * 1e3:.0f} ms "
+            f"(below {LIMIT_OVERHEAD * 1e3:.0f}: {verdict(more, LIMIT_OVERHEAD)})"
+        )
 
 
 def importing():
@@ -136,7 +154,7 @@ def stopping():
     X = rng.normal(size=(2000, 20))
     y = X[:, 0] > 0
     late = []
-    for delay in (0.3, 0.7, 1.1, 1.9, 2.7):
+    for delay in MOMENTS:
         sent = []
 
         def send():
@@ -152,11 +170,55 @@ def stopping():
             except KeyboardInterrupt:
                 pass
         late.append(time.monotonic() - sent[0])
+    tell_stops("Ctrl-C", late)
+
+
+def tell_stops(what, late):
     worst = max(late)
     print(
-        f"Ctrl-C at 5 moments on 2000 x 20: ends within {worst:.3f}s, median {statistics.median(late):.3f}s "
+        f"{what} at {len(late)} moments on 2000 x 20: ends within {worst:.3f}s, median {statistics.median(late):.3f}s "
         f"(below {LIMIT_STOP}: {verdict(worst, LIMIT_STOP)})"
     )
+
+
+CELL = """
+import time, warnings
+warnings.simplefilter("ignore")
+try:
+    PitchpipeClassifier(60, n_jobs=1, verbose=1).fit(X, y)
+except KeyboardInterrupt:
+    pass
+print(time.monotonic())
+"""
+
+
+def stopping_a_notebook():
+    """The same by a kernel's stop button, with the bar and its curve drawn."""
+    from jupyter_client.manager import start_new_kernel
+
+    manager, client = start_new_kernel(kernel_name="python3")
+
+    def run(program, late=None):
+        said = ""
+
+        def hear(message):
+            nonlocal said
+            if message["msg_type"] == "stream":
+                said += message["content"]["text"]
+
+        if late is not None:
+            sent = []
+            threading.Timer(late, lambda: (sent.append(time.monotonic()), manager.interrupt_kernel())).start()
+        client.execute_interactive(program, output_hook=hear, timeout=120)
+        # One clock for all processes of a machine.
+        return None if late is None else float(said.split()[-1]) - sent[0]
+
+    run("import numpy as np; from pitchpipe import PitchpipeClassifier")
+    run("X = np.random.default_rng(0).normal(size=(2000, 20)); y = X[:, 0] > 0")
+    late = [run(CELL, delay) for delay in MOMENTS]
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    tell_stops("stop in a notebook's kernel", late)
 
 
 def main():
@@ -167,6 +229,7 @@ def main():
     overhead(command, folder, 300)
     overhead(command, folder, 5_000)
     stopping()
+    stopping_a_notebook()
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ pub(crate) fn tell(voice: Voice, file: &str, notes: &[Note]) {
 }
 
 /// The notes on a table that may be kept in a file: no cell is quoted.
-pub(crate) fn without_cells(report: &TableReport) -> Vec<String> {
+pub fn without_cells(report: &TableReport) -> Vec<String> {
     let sentence = |note: &Note| match note {
         // Columns that are left out have a place of their own.
         Note::LeftOut { .. } => None,

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pitchpipe_automl::{AutoMlError, Event, LabelledRows};
-use pitchpipe_table::{Dataset, stratified_subsample};
+use pitchpipe_automl::{AutoMl, Event, LabelledRows};
+use pitchpipe_cli::notes_without_cells;
+use pitchpipe_table::{CancelCheck, Dataset, Report, SchemaOptions, stratified_subsample};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
@@ -18,10 +19,13 @@ use crate::objects::plain;
 use crate::pool;
 use crate::settings::Settings;
 use crate::tables::Table;
-use crate::words::{of_notes, of_prediction, of_schema, of_search};
+use crate::words::{of_notes, of_prediction, of_schema, of_search, of_table};
 
 /// Signals are looked for this often.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Whoever shows the time is called this often.
+const TICK: Duration = Duration::from_millis(200);
 
 /// As much as the main thread of a program has.
 const STACK: usize = 8 << 20;
@@ -29,67 +33,103 @@ const STACK: usize = 8 << 20;
 /// Of a large table so many rows are kept to measure how much columns matter.
 const ROWS_KEPT: usize = 5_000;
 
-/// What a search leaves: the model, the notes on its table (is it a warning, and what it says), and whether Ctrl-C
-/// ended it.
-type Left = (Model, Vec<(bool, String)>, bool);
+/// Notes on a table: is it a warning, and what it says.
+type Notes = Vec<(bool, String)>;
+
+/// What a search leaves: the model, the notes on its table, and whether Ctrl-C ended it.
+type Left = (Model, Notes, bool);
 
 /// Searches. `x` and `y` are tables of the same rows, `y` of one column. `hear` is called with each event as a dict,
-/// and ends the search where it answers with something true; an exception of it ends the search and is raised again.
+/// and ends the search where it answers with something true; `tick` is called a few times a second. An exception of
+/// either ends the search and is raised again.
 #[pyfunction]
-#[pyo3(signature = (x, y, settings, hear=None, validation=None))]
+#[pyo3(signature = (x, y, settings, hear=None, tick=None, validation=None))]
 pub(crate) fn fit(
     py: Python<'_>,
     x: &Table,
     y: &Table,
     settings: Settings,
     hear: Option<Bound<'_, PyAny>>,
+    tick: Option<Bound<'_, PyAny>>,
     validation: Option<(PyRef<'_, Table>, PyRef<'_, Table>)>,
 ) -> PyResult<Left> {
     let cancel = Arc::new(AtomicBool::new(false));
-    let mut search = settings.search(Arc::clone(&cancel))?;
-    let table = x.to_train(py, y, &settings.read_options())?;
-    let options = settings.schema_options();
-    let parted = py.detach(|| match settings.holdout {
-        Some(share) => Dataset::from_table_holding_out(table, &options, share, settings.seed())
-            .map(|parts| (parts.training, Some(parts.held_out), parts.report)),
-        None => Dataset::from_table(table, &options).map(|(all, report)| (all, None, report)),
-    });
-    let (dataset, held_out, report) = parted.map_err(|error| of_schema(&error))?;
-    if let Some(rows) = held_out {
-        search = search.held_out(rows);
-    }
-    if let Some((x, y)) = validation {
-        let schema = dataset.schema().expect("a dataset from a table has a schema");
-        let table = x.in_terms_of(py, Some(&y), schema)?;
-        let rows = LabelledRows::of(schema, table).map_err(|error| of_prediction(&error))?;
-        search = search.validation(rows.dataset);
-    }
-    let pool = pool::of(settings.n_threads)?;
-    let (tell, told) = mpsc::channel::<Event>();
-    let work = move || {
-        let result = pool.install(|| {
-            search.fit_with(&dataset, |event| match tell.send(event) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            })
-        });
-        result.map(|model| Model::new(model, Some(sample_of(&dataset))))
+    let work = Work {
+        search: settings.search(Arc::clone(&cancel))?,
+        x: x.shared(),
+        y: y.shared(),
+        validation: validation.map(|(x, y)| (x.shared(), y.shared())),
+        cancel: Arc::clone(&cancel),
+        settings,
     };
-    let search = thread::Builder::new()
+    let (tell, told) = mpsc::channel::<Event>();
+    let thread = thread::Builder::new()
         .name("pitchpipe".to_owned())
         .stack_size(STACK)
-        .spawn(work)
+        .spawn(move || work.done(&tell))
         .map_err(|e| PyRuntimeError::new_err(format!("no thread can be started: {e}")))?;
-    let mut watch = Watch { py, cancel, hear, raised: None };
+    let mut watch = Watch { py, cancel, hear, tick, ticked: Instant::now(), raised: None };
     watch.until_the_end(told);
-    let result = joined(py, search)?;
+    let result = joined(py, thread)?;
     let is_interrupt = |e: &PyErr| e.is_instance_of::<PyKeyboardInterrupt>(py);
     match (result, watch.raised) {
         // An exception of the caller's own function is the caller's.
         (_, Some(error)) if !is_interrupt(&error) => Err(error),
         (Err(_), Some(interrupt)) => Err(interrupt),
-        (Err(error), None) => Err(of_search(&error)),
-        (Ok(model), interrupt) => Ok((model, of_notes(&report.notes), interrupt.is_some())),
+        (Err(error), None) => Err(error),
+        (Ok((model, notes)), interrupt) => Ok((model, notes, interrupt.is_some())),
+    }
+}
+
+/// All that is done without the GIL.
+struct Work {
+    search: AutoMl,
+    x: Table,
+    y: Table,
+    validation: Option<(Table, Table)>,
+    cancel: Arc<AtomicBool>,
+    settings: Settings,
+}
+
+impl Work {
+    /// Reads the tables and searches.
+    fn done(self, tell: &Sender<Event>) -> PyResult<(Model, Notes)> {
+        let (dataset, held_out, report) = self.dataset()?;
+        let mut search = self.search;
+        if let Some(rows) = held_out {
+            search = search.held_out(rows);
+        }
+        if let Some((x, y)) = &self.validation {
+            let schema = dataset.schema().expect("a dataset from a table has a schema");
+            let table = x.read_by(Some(y), schema).map_err(of_table)?;
+            let rows = LabelledRows::of(schema, table).map_err(|error| of_prediction(&error))?;
+            search = search.validation(rows.dataset);
+        }
+        let hear = |event| match tell.send(event) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let pool = pool::of(self.settings.n_threads)?;
+        let result = pool.install(|| search.fit_with(&dataset, hear));
+        let mut model = result.map_err(|error| of_search(&error))?;
+        model.annotate(Some(self.settings.call), notes_without_cells(&report));
+        Ok((Model::new(model, Some(sample_of(&dataset))), of_notes(&report.notes)))
+    }
+
+    /// The rows to learn from, those held out, and what was understood of the former.
+    fn dataset(&self) -> PyResult<(Dataset, Option<Dataset>, Report)> {
+        let settings = &self.settings;
+        let flag = Arc::clone(&self.cancel);
+        let cancel = CancelCheck::new(move || flag.load(Ordering::Relaxed));
+        let table =
+            self.x.to_train(&self.y, &settings.read_options(), &cancel).map_err(of_table)?;
+        let options = SchemaOptions { cancel, ..settings.schema_options() };
+        let parted = match settings.holdout {
+            Some(share) => Dataset::from_table_holding_out(table, &options, share, settings.seed())
+                .map(|parts| (parts.training, Some(parts.held_out), parts.report)),
+            None => Dataset::from_table(table, &options).map(|(all, report)| (all, None, report)),
+        };
+        parted.map_err(|error| of_schema(&error))
     }
 }
 
@@ -103,8 +143,8 @@ fn sample_of(dataset: &Dataset) -> Dataset {
 
 fn joined<T: Send + 'static>(
     py: Python<'_>,
-    thread: JoinHandle<Result<T, AutoMlError>>,
-) -> PyResult<Result<T, AutoMlError>> {
+    thread: JoinHandle<PyResult<T>>,
+) -> PyResult<PyResult<T>> {
     py.detach(|| thread.join()).map_err(|_| {
         PyRuntimeError::new_err("the search broke one of its own promises: please report it")
     })
@@ -115,6 +155,8 @@ struct Watch<'py> {
     py: Python<'py>,
     cancel: Arc<AtomicBool>,
     hear: Option<Bound<'py, PyAny>>,
+    tick: Option<Bound<'py, PyAny>>,
+    ticked: Instant,
     /// What ended the search early: an interrupt, or an exception of whoever heard.
     raised: Option<PyErr>,
 }
@@ -133,6 +175,7 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
+            self.tick();
             if let Err(interrupt) = self.py.check_signals() {
                 self.end(Some(interrupt));
             }
@@ -150,6 +193,17 @@ impl Watch<'_> {
         }
     }
 
+    fn tick(&mut self) {
+        let Some(tick) = self.tick.as_ref().filter(|_| self.ticked.elapsed() >= TICK) else {
+            return;
+        };
+        let answer = tick.call0();
+        self.ticked = Instant::now();
+        if let Err(error) = answer {
+            self.end(Some(error));
+        }
+    }
+
     /// The first reason counts.
     fn end(&mut self, raised: Option<PyErr>) {
         self.cancel.store(true, Ordering::Relaxed);
@@ -157,7 +211,7 @@ impl Watch<'_> {
             self.raised = raised;
         }
         if self.raised.is_some() {
-            self.hear = None;
+            (self.hear, self.tick) = (None, None);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pitchpipe_automl::Pipeline;
-use pitchpipe_automl::surrogate::{ErrorKind, Surrogate as Trained, TableSize};
-use pitchpipe_table::Dataset;
+use pitchpipe_automl::surrogate::{TableSize, ErrorKind, Surrogate as Trained};
+use pitchpipe_table::{CancelCheck, Dataset};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
@@ -15,7 +15,7 @@ use crate::objects::plain;
 use crate::research::predict::Prior;
 use crate::settings::Settings;
 use crate::tables::Table;
-use crate::words::{of_schema, of_surrogate};
+use crate::words::{of_schema, of_surrogate, of_table};
 
 /// A surrogate: of a file, or the one inside.
 #[pyclass(frozen, module = "pitchpipe._native")]
@@ -133,9 +133,11 @@ impl Surrogate {
         settings: Settings,
         observed: Vec<(String, f64)>,
     ) -> PyResult<Expected<'py>> {
-        let table = x.to_train(py, y, &settings.read_options())?;
-        let (dataset, _) = Dataset::from_table(table, &settings.schema_options())
-            .map_err(|error| of_schema(&error))?;
+        let never = CancelCheck::never();
+        let table = py.detach(|| x.to_train(y, &settings.read_options(), &never));
+        let (dataset, _) =
+            Dataset::from_table(table.map_err(of_table)?, &settings.schema_options())
+                .map_err(|error| of_schema(&error))?;
         let trained = &self.trained;
         let space = trained.space();
         let prior = trained

@@ -186,6 +186,12 @@ impl Model {
         Some(self.fitted.schema()?.target()?.name.clone())
     }
 
+    /// The names of the columns that it was fitted on, in their order; None where the file does not say.
+    #[getter]
+    fn columns(&self) -> Option<Vec<&str>> {
+        self.fitted.schema()?.names_in_order()
+    }
+
     /// How it was made, what it is made of and which columns it expects, as `pitchpipe inspect --json` says it.
     fn inspect<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let schema = self.fitted.schema().map(schema_json);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use pitchpipe_automl::surrogate::Surrogate;
-use pitchpipe_automl::{AutoMl, Combination, Method};
+use pitchpipe_automl::{AutoMl, Combination, Method, PaperOptions};
 use pitchpipe_table::{DependsOn, LabelType, Metric, ReadOptions, SchemaOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -38,6 +38,11 @@ pub(crate) struct Settings {
     surrogate: Option<PathBuf>,
     repeatable: bool,
     pub(crate) holdout: Option<f64>,
+    design: Option<String>,
+    runtimes: Option<String>,
+    kernel_prediction: Option<String>,
+    /// The call in Python, for who looks at the model later.
+    pub(crate) call: String,
 }
 
 impl Settings {
@@ -98,6 +103,11 @@ impl Settings {
                 return Err(PyValueError::new_err(what));
             }
         }
+        search = search.paper_options(PaperOptions {
+            design: self.design.as_deref().map(parsed).transpose()?,
+            runtimes: self.runtimes.as_deref().map(parsed).transpose()?,
+            kernel_prediction: self.kernel_prediction.as_deref().map(parsed).transpose()?,
+        });
         if let Some(bytes) = self.memory_limit {
             search = search.memory_limit(bytes);
         }

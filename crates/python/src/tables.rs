@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
-use pitchpipe_table::{RawTable, ReadOptions, Schema, from_batches};
+use pitchpipe_table::{
+    CancelCheck, RawTable, ReadOptions, Schema, TableError, from_batches, from_batches_until,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -61,27 +63,39 @@ impl Table {
 }
 
 impl Table {
+    /// The same table, for another thread.
+    pub(crate) fn shared(&self) -> Self {
+        Self { batches: self.batches.clone() }
+    }
+
     /// With the target as one more column: to learn from.
     pub(crate) fn to_train(
         &self,
-        py: Python<'_>,
         y: &Self,
         options: &ReadOptions,
-    ) -> PyResult<RawTable> {
-        let table = py.detach(|| from_batches(TABLE, &self.batches, options)).map_err(of_table)?;
-        y.joined_to(table)
+        cancel: &CancelCheck,
+    ) -> Result<RawTable, TableError> {
+        y.joined_to(from_batches_until(TABLE, &self.batches, options, cancel)?)
     }
 
-    /// Read by the rules of a schema; with the target, where there is one.
+    /// Read by the rules of a schema, without the GIL; with the target, where there is one.
     pub(crate) fn in_terms_of(
         &self,
         py: Python<'_>,
         y: Option<&Self>,
         schema: &Schema,
     ) -> PyResult<RawTable> {
+        py.detach(|| self.read_by(y, schema)).map_err(of_table)
+    }
+
+    /// The same for who does not hold it.
+    pub(crate) fn read_by(
+        &self,
+        y: Option<&Self>,
+        schema: &Schema,
+    ) -> Result<RawTable, TableError> {
         let options = ReadOptions { allow_no_rows: true, ..ReadOptions::default() };
-        let read = py.detach(|| schema.read_batches(TABLE, &self.batches, options));
-        let table = read.map_err(of_table)?;
+        let table = schema.read_batches(TABLE, &self.batches, options)?;
         match y {
             Some(y) => y.joined_to(table),
             None => Ok(table),
@@ -89,9 +103,9 @@ impl Table {
     }
 
     /// The target is a table of one column, whose name no feature has.
-    fn joined_to(&self, mut table: RawTable) -> PyResult<RawTable> {
+    fn joined_to(&self, mut table: RawTable) -> Result<RawTable, TableError> {
         let options = ReadOptions { allow_no_rows: true, ..ReadOptions::default() };
-        let target = from_batches("y", &self.batches, &options).map_err(of_table)?;
+        let target = from_batches("y", &self.batches, &options)?;
         table.columns.extend(target.columns);
         Ok(table)
     }

@@ -1,6 +1,11 @@
 """scikit-learn's conventions, by scikit-learn's own checks and in its own tools."""
 
+import itertools
+import re
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,12 +65,24 @@ def test_parameters_are_stored_as_given():
         ({"class_weight": {0: -1.0}}, "not negative"),
         ({"class_weight": "balanced", "decision": "balanced"}, "exclude each other"),
         ({"group": 0, "time_order": 1}, "exclude each other"),
+        ({"method": "oboe", "design": "best"}, "there is no design \"best\"; choose among greedy, weighted"),
+        ({"design": "greedy"}, "the design is greedy, but must be left out, but for oboe"),
+        ({"method": "oboe", "runtimes": "exact"}, "choose among paper, log"),
+        ({"method": "kernel-oboe", "kernel_prediction": "both"}, "choose among embeddings, codes"),
     ],
 )
 def test_wrong_parameters_are_named_in_fit(quick, rows, settings, words):
     with pytest.raises(ValueError) as error:
         quick(**settings).fit(*rows)
     assert words in str(error.value)
+
+
+def test_the_papers_methods_have_their_ways(quick, rows):
+    ways = {"method": "kernel-oboe", "design": "random", "runtimes": "log", "kernel_prediction": "codes"}
+    plain = quick(method="kernel-oboe", max_evaluations=20).fit(*rows)
+    other = quick(max_evaluations=20, **ways).fit(*rows)
+    tried = [[event["pipeline"] for event in clf._history if event["event"] == "finished"] for clf in (plain, other)]
+    assert tried[0] != tried[1]
 
 
 def test_an_unfitted_classifier_says_so(quick):
@@ -111,9 +128,54 @@ def test_class_weights_move_labels(quick, rows):
     assert often["none"] == often["even"] < often["balanced"] <= often["much"]
 
 
-def test_defaults_are_the_command_lines(quick, rows):
-    from pitchpipe import _native
+ROOT = Path(__file__).parents[3]
 
-    clf = PitchpipeClassifier()
-    assert clf.time_budget == _native.DEFAULT_TIME_BUDGET == 60
-    assert clf.metric == _native.METRICS[0] and clf.method == _native.METHODS[0]
+# Flags that are something else in Python: the table's own, files that are written, and what is told.
+ELSEWHERE = {
+    "--target", "--out", "--force", "--report", "--no-history", "--live", "--quiet", "--help",
+    "--format", "--delimiter", "--header", "--no-header", "--no-usual-missing", "--max-columns", "--max-row",
+}  # fmt: skip
+
+# Flags without a parameter.
+MISSING = {"--include", "--max-classes", "--max-levels"}
+
+
+def flags_of_fit():
+    """The flags of `pitchpipe fit` and their defaults, as its help has them."""
+    said = subprocess.run(
+        [sys.executable, "-m", "pitchpipe", "fit", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    defaults = {}
+    for line in said.split("Examples:")[0].splitlines():
+        if flag := re.match(r" {2,6}(?:-., )?(--[a-z-]+)", line):
+            at = flag[1]
+            defaults[at] = None
+        if default := re.search(r"\[default: (.*)\]", line):
+            defaults[at] = default[1]
+    return defaults
+
+
+def test_defaults_are_the_command_lines():
+    """The table of docs/python.md names every parameter and every flag, and each pair has one default."""
+    parameters = PitchpipeClassifier().get_params()
+    flags, named = flags_of_fit(), set()
+    page = (ROOT / "docs/python.md").read_text().split("## Parameters")[1].split("## Tables")[0]
+    for row in re.findall(r"^\| (`.*?) \|(.*?)\| .* \|$", page, re.MULTILINE):
+        pairs = itertools.zip_longest(re.findall(r"`(.+?)`", row[0]), re.findall(r"`(.+?)`", row[1]))
+        for parameter, flag in pairs:
+            if parameter in parameters:
+                named.add(parameter)
+            if flag is None or flag == "predict --decision":
+                continue
+            default = flags.pop(flag)
+            if parameter in parameters:
+                assert in_flags(parameters[parameter]) == default, parameter
+    assert named == set(parameters)
+    assert set(flags) - ELSEWHERE == MISSING
+
+
+def in_flags(default):
+    """A default as the command's help writes it; what is off by default has none there."""
+    if default is None or default is False:
+        return None
+    return f"{default:g}s" if isinstance(default, float) else str(default).replace("_", "-")

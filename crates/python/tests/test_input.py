@@ -59,6 +59,19 @@ def test_one_table_by_any_route_gives_one_model(quick, mixed, tmp_path):
         np.testing.assert_array_equal(clf.predict_proba(later), expected, err_msg=name)
 
 
+def test_an_object_with_the_dataframe_protocol_only(quick, mixed):
+    frame, label = mixed
+    arrow = pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+    class Only:
+        def __dataframe__(self, nan_as_null=False, allow_copy=True):
+            return arrow.__dataframe__(nan_as_null, allow_copy)
+
+    clf = quick().fit(Only(), label)
+    assert clf.feature_names_in_.tolist() == list(frame.columns)
+    np.testing.assert_array_equal(clf.predict_proba(Only()), quick().fit(frame, label).predict_proba(frame))
+
+
 def test_numbers_by_all_six_routes_give_the_same_predictions(quick, tmp_path):
     """numpy, which has no mixed columns, beside pandas, polars, pyarrow, CSV and Parquet."""
     rng = np.random.default_rng(5)
@@ -118,6 +131,17 @@ def command(*args):
         [sys.executable, "-m", "pitchpipe", *map(str, args)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_few_rows_and_many_of_a_frame_are_taken_in_alike(quick, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2 if dtype == "?" else 9, size=(1200, 3)).astype(dtype)
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    clf = quick().fit(frame, X[:, 0] > X[:, 1])
+    expected = clf.predict_proba(frame)
+    for few in (frame[:1], frame[7:90], frame.iloc[::-1][:5], frame.assign(c=frame["c"].astype("f8"))[:50]):
+        np.testing.assert_array_equal(clf.predict_proba(few), expected[few.index])
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?", ">f8", "O"])

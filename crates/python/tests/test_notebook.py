@@ -1,5 +1,6 @@
 """Notebooks: a real kernel, its stop button, and the example that is executed as it stands."""
 
+import os
 import shutil
 import time
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_stop_keeps_the_best_so_far_and_progress_is_drawn(kernel):
     assert raised is None and "<progress" in pictures[-1]
     ended, was_interrupted = said.split()
     assert was_interrupted == "True"
-    assert float(ended) - stopped[0] < 2.0, "a busy machine is slower than the 0.2 s that it takes alone"
+    assert float(ended) - stopped[0] < 2.0, "bench/python is stricter: 0.2 s; this machine may be busy"
     said, _ = run(client, "print(clf.predict(X).shape)")
     assert said == "(300,)\n"
 
@@ -69,12 +70,22 @@ def test_stop_keeps_the_best_so_far_and_progress_is_drawn(kernel):
 )
 def test_the_examples_run(name, words, tmp_path):
     nbformat = pytest.importorskip("nbformat")
+    path = ROOT / f"examples/{name}.ipynb"
     # Beside its data and nothing else, such as a published tensor that somebody fetched.
     shutil.copytree(ROOT / "examples" / "data", tmp_path / "data")
-    notebook = nbformat.read(ROOT / f"examples/{name}.ipynb", as_version=4)
+    notebook = nbformat.read(path, as_version=4)
+    assert any(words in str(output) for output in outputs_of(notebook)), "a reader sees what comes out without running it"
     client = nbclient.NotebookClient(
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
-    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert any(words in str(output) for output in outputs)
+    assert any(words in str(output) for output in outputs_of(notebook))
+    if os.environ.get("UPDATE_NOTEBOOKS"):
+        for cell in notebook.cells:
+            # When each cell ran, which differs every time.
+            cell.metadata.pop("execution", None)
+        nbformat.write(notebook, path)
+
+
+def outputs_of(notebook):
+    return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]

@@ -4,6 +4,7 @@ import doctest
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,51 @@ def test_a_report_is_a_page(quick, rows, tmp_path):
         clf.report(tmp_path / "nowhere" / "r.html")
 
 
+def test_a_second_fit_measures_columns_anew(quick, rows):
+    X, y = rows
+    clf = quick().fit(X, y)
+    assert clf.feature_importances_.argmax() in (0, 1)
+    clf.fit(X[:, :3], (X[:, 2] > 0).astype(int))
+    assert clf.feature_importances_.shape == (3,) and clf.feature_importances_.argmax() == 2
+
+
+def test_a_loaded_model_knows_the_order_of_columns(quick, rows, tmp_path):
+    """Where a column in the middle was left out, later ones must not move up."""
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame({"a": X[:, 2], "same": 1.0, "b": X[:, 0], "empty": np.nan, "c": X[:, 1]})
+    clf = quick().fit(frame, y)
+    assert [c["name"] for c in clf.model_.inspect()["schema"]["left_out"]] == ["same", "empty"]
+    clf.save(tmp_path / "m.pp")
+    loaded = PitchpipeClassifier.load(tmp_path / "m.pp")
+    assert loaded.feature_names_in_.tolist() == list(frame.columns) and loaded.n_features_in_ == 5
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        of_array = loaded.predict_proba(frame.to_numpy())
+    np.testing.assert_array_equal(of_array, clf.predict_proba(frame))
+    # As from a file that does not say.
+    loaded._columns = None
+    np.testing.assert_array_equal(loaded.predict_proba(frame), clf.predict_proba(frame))
+    with pytest.raises(ValueError, match="before the order of columns was kept"), pytest.warns(UserWarning):
+        loaded.predict(frame.to_numpy())
+
+
+def test_a_page_says_how_the_model_was_made_and_what_is_odd_about_its_table(quick, tmp_path):
+    X = [[str(i % 5)] for i in range(40)]
+    X[3] = ["oops"]
+    with pytest.warns(PitchpipeWarning, match="is taken as text"):
+        clf = quick(callback=print_nothing).fit(X, [i % 2 for i in range(40)])
+    clf.save(tmp_path / "m.pp")
+    for i, model in enumerate((clf, PitchpipeClassifier.load(tmp_path / "m.pp"))):
+        model.report(tmp_path / f"{i}.html")
+        page = (tmp_path / f"{i}.html").read_text()
+        assert "PitchpipeClassifier(callback=..., max_evaluations=6, n_jobs=1, repeatable=True).fit(X, y)" in page
+        assert "39 of its 40 cells are numbers" in page
+
+
+def print_nothing(event):
+    return None
+
+
 def test_plots_are_drawn(quick, rows):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
@@ -155,6 +201,45 @@ def test_progress_is_a_line_and_a_picture():
         )
     assert progress.text() == "3.0s of 10s, 3 pipelines of 4, error 0.3333"
     assert "<polyline" in progress.html()
+
+
+def test_the_clock_goes_on_while_nothing_is_told(rows, monkeypatch):
+    from pitchpipe import _classifier
+    from pitchpipe._progress import Progress
+
+    shown = []
+
+    class Noted(Progress):
+        def _show(self):
+            super()._show()
+            shown.append(self.elapsed)
+
+    progress = Noted(10.0, None)
+    time.sleep(0.25)
+    progress.tick()
+    assert shown and shown[-1] >= 0.25
+    monkeypatch.setattr(_classifier, "Progress", Noted)
+    shown.clear()
+    # Events that take their time, as slow pipelines do, leave the clock to the ticks.
+    PitchpipeClassifier(1.5, n_jobs=1, verbose=1).fit(*rows)
+    assert len(shown) >= 3 and shown == sorted(shown)
+
+
+def test_shells_derived_from_jupyters_are_notebooks(monkeypatch):
+    IPython = pytest.importorskip("IPython")
+    from pitchpipe import _progress
+
+    class ZMQInteractiveShell:
+        pass
+
+    class OfColab(ZMQInteractiveShell):
+        pass
+
+    monkeypatch.setattr(IPython, "get_ipython", OfColab)
+    monkeypatch.setattr("IPython.display.display", lambda *args, **options: "a place")
+    assert _progress._notebook() == "a place"
+    monkeypatch.setattr(IPython, "get_ipython", object)
+    assert _progress._notebook() is None
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])

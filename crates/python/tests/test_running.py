@@ -61,6 +61,29 @@ def test_ctrl_c_before_there_is_a_model_is_a_keyboard_interrupt(rows):
         PitchpipeClassifier(60, n_jobs=1, callback=hear).fit(*rows)
 
 
+def test_ctrl_c_is_heard_while_a_table_is_read():
+    pyarrow = pytest.importorskip("pyarrow")
+    words = pyarrow.array([f"word {i * 7919 % 1000}" for i in range(400_000)])
+    X = pyarrow.table({f"c{j}": words for j in range(40)})
+    y = np.arange(400_000) % 2
+    started = time.monotonic()
+    seen = []
+
+    def hear(event):
+        seen.append(time.monotonic() - started)
+        return True
+
+    with pytest.raises(ValueError, match="interrupted"):
+        PitchpipeClassifier(600, n_jobs=1, callback=hear).fit(X, y)
+    reading = seen[0]
+    timer = threading.Timer(0.2 * reading, os.kill, (os.getpid(), signal.SIGINT))
+    started = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        PitchpipeClassifier(600, n_jobs=1).fit(X, y)
+    assert time.monotonic() - started < 0.7 * reading
+
+
 def test_too_little_time_is_out_of_time():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 40)), rng.integers(0, 2, 20_000)

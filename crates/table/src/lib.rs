@@ -36,7 +36,8 @@ pub use metric::{
 pub use note::{Note, Severity};
 pub use raw::{Cells, RawColumn, RawTable};
 pub use read::{
-    CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches, read,
+    CancelCheck, DEFAULT_MISSING, Format, MissingCells, ReadOptions, Source, from_batches,
+    from_batches_until, read,
 };
 pub use schema::{
     Applied, ColumnReport, DatePart, DependsOn, Input, Kind, LabelType, LeftOut, Levels, Mismatch,

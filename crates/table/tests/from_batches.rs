@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use pitchpipe_table::{
-    Cells, Column, Dataset, RawTable, ReadOptions, SchemaOptions, TableError, from_batches,
+    CancelCheck, Cells, Column, Dataset, RawTable, ReadOptions, Schema, SchemaError, SchemaOptions,
+    TableError, from_batches, from_batches_until,
 };
 
 fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
@@ -88,4 +89,45 @@ fn what_cannot_be_a_table_is_refused() {
         said(&[infinite]),
         "data: column \"x\" holds \"inf\" in row 2, but numbers must be finite"
     );
+}
+
+fn wide() -> RecordBatch {
+    let text = |texts: [&str; 4]| -> ArrayRef { Arc::new(StringArray::from(texts.to_vec())) };
+    batch(&[
+        ("same", doubles(vec![1.0; 4])),
+        ("a", doubles(vec![1.5, 2.5, 2.5, 4.0])),
+        ("kind", text(["x", "y", "x", "y"])),
+        ("empty", doubles(vec![f64::NAN; 4])),
+        ("b", doubles(vec![0.5, 2.5, 1.5, 4.0])),
+    ])
+}
+
+#[test]
+fn a_schema_knows_the_order_of_all_columns() {
+    let options = SchemaOptions { target: Some("kind".into()), ..SchemaOptions::default() };
+    let (dataset, _) = Dataset::from_table(table(&[wide()]).unwrap(), &options).unwrap();
+    let schema = dataset.schema().unwrap();
+    let order = ["same", "a", "empty", "b"];
+    assert_eq!(schema.names_in_order().unwrap(), order);
+    let mut written = serde_json::to_value(schema.as_ref()).unwrap();
+    let read: Schema = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(read.names_in_order().unwrap(), order);
+    // Files of before do not say, and still read.
+    for column in written["left_out"].as_array_mut().unwrap() {
+        column.as_object_mut().unwrap().remove("position").unwrap();
+    }
+    let read: Schema = serde_json::from_value(written).unwrap();
+    assert_eq!((read.names_in_order(), read.left_out().len()), (None, 2));
+}
+
+#[test]
+fn a_table_in_memory_is_left_when_it_is_time_to_stop() {
+    let stop = CancelCheck::new(|| true);
+    let options = ReadOptions::default();
+    let read = from_batches_until("data", &[wide()], &options, &stop);
+    assert!(matches!(read, Err(TableError::Cancelled)));
+    let options =
+        SchemaOptions { target: Some("kind".into()), cancel: stop, ..SchemaOptions::default() };
+    let made = Dataset::from_table(table(&[wide()]).unwrap(), &options);
+    assert_eq!(made.unwrap_err(), SchemaError::Cancelled);
 }

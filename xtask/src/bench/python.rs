@@ -37,6 +37,7 @@ struct Said {
     system: String,
     what: String,
     fit_secs: f64,
+    fit_cpu_secs: f64,
     all_secs: f64,
     one_secs: f64,
     accuracy: f64,
@@ -87,18 +88,20 @@ fn show(options: &Options, all: &[Said]) {
         options.budget
     );
     println!(
-        "{:<10} {:>6}  {:>12}  {:>10}  {:>8}  what",
+        "{:<10} {:>6}  {:>6}  {:>12}  {:>10}  {:>8}  what",
         "",
         "fit",
+        "CPU",
         format!("{rows} rows"),
         "one row",
         "accuracy"
     );
     for s in all {
         println!(
-            "{:<10} {:>5.1}s  {:>11.2}s  {:>8.2}ms  {:>8.4}  {}",
+            "{:<10} {:>5.1}s  {:>5.1}s  {:>11.2}s  {:>8.2}ms  {:>8.4}  {}",
             s.system,
             s.fit_secs,
+            s.fit_cpu_secs,
             s.all_secs,
             1e3 * s.one_secs,
             s.accuracy,

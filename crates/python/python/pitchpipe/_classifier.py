@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
 import warnings
@@ -42,6 +41,9 @@ else:
 Array = np.ndarray[Any, Any]
 Callback = Callable[[dict[str, Any]], Any]
 
+# A parameter whose words are longer is not kept with the model.
+_LONGEST_WORDS = 200
+
 
 class PitchpipeClassifier(_Base):
     """The best ensemble of pipelines that a time budget allows.
@@ -59,6 +61,14 @@ class PitchpipeClassifier(_Base):
         How pipelines are chosen: "auto", or the paper's "oboe", "tensor-oboe" and "kernel-oboe", or "random" and "random-oboe".
     ensemble : {"average", "vote"}, optional
         How base learners are combined; by default the paper's methods vote and the others average.
+    design : {"greedy", "weighted", "convex", "random"}, optional
+        How the paper's methods choose what to run first; "convex" is for "oboe" only. By default "greedy".
+    runtimes : {"paper", "log"}, optional
+        How the paper's methods predict runtimes: by the paper's polynomials of seconds, or by those of logarithms that the other
+        methods use. By default "paper".
+    kernel_prediction : {"embeddings", "codes"}, optional
+        How "kernel-oboe" predicts errors: by the embeddings of the tensor that its kernel method completed, or by the closed form
+        on its codes. By default "embeddings".
     metric : str, default="balanced_error"
         What the model is to be good at: "balanced_error", "balanced_accuracy", "accuracy", "log_loss", "macro_f1" or "roc_auc".
     n_jobs : int, optional
@@ -143,6 +153,9 @@ class PitchpipeClassifier(_Base):
         max_evaluations: int | None = None,
         method: str = "auto",
         ensemble: str | None = None,
+        design: str | None = None,
+        runtimes: str | None = None,
+        kernel_prediction: str | None = None,
         metric: str = "balanced_error",
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -165,6 +178,9 @@ class PitchpipeClassifier(_Base):
         self.max_evaluations = max_evaluations
         self.method = method
         self.ensemble = ensemble
+        self.design = design
+        self.runtimes = runtimes
+        self.kernel_prediction = kernel_prediction
         self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -230,12 +246,12 @@ class PitchpipeClassifier(_Base):
             progress = Progress(settings["time_budget"], settings["max_evaluations"])
         y_table = target.table(frame.table.names)
         settings["target"] = target.name
-        settings["elapsed"] = time.monotonic() - started
         validated = None if validation is None else self._validation(frame, target, *validation)
+        listener, tick = _Listener(history, progress, self.callback), None if progress is None else progress.tick
+        # The last thing, so that all that was done here counts.
+        settings["elapsed"] = time.monotonic() - started
         try:
-            model, notes, interrupted = _native.fit(
-                frame.table, y_table, settings, _Listener(history, progress, self.callback), validated
-            )
+            model, notes, interrupted = _native.fit(frame.table, y_table, settings, listener, tick, validated)
         finally:
             if progress is not None:
                 progress.close()
@@ -282,7 +298,18 @@ class PitchpipeClassifier(_Base):
             "surrogate": None if self.surrogate is None else os.fspath(self.surrogate),
             "repeatable": bool(self.repeatable),
             "holdout": _settings.share(self.holdout, "holdout"),
+            "design": self.design,
+            "runtimes": self.runtimes,
+            "kernel_prediction": self.kernel_prediction,
+            "call": self._call(),
         }
+
+    def _call(self) -> str:
+        """How the model is made, for who looks at its file later."""
+        given, defaults = self.get_params(deep=False), PitchpipeClassifier().get_params(deep=False)
+        differing = {name: value for name, value in given.items() if repr(value) != repr(defaults.get(name))}
+        words = [f"{name}={_in_short(value)}" for name, value in differing.items()]
+        return f"{type(self).__name__}({', '.join(words)}).fit(X, y)"
 
     def _validation(self, frame: Frame, target: Target, X: Any, y: Any) -> tuple[Any, Any]:
         rows = frame_of(X, _settings.size(self.memory_limit))
@@ -297,9 +324,11 @@ class PitchpipeClassifier(_Base):
     def _adopt(self, model: Model, classes: Array, frame: Frame | None) -> None:
         self.model_ = model
         self.classes_ = classes
+        # Those of an earlier fit.
+        self._importances: Array | None = None
         if frame is not None:
             self.n_features_in_ = frame.n_columns
-            self._columns = frame.table.names
+            self._columns: list[str] | None = frame.table.names
             if frame.names is not None:
                 self.feature_names_in_ = np.array(frame.names, dtype=object)
             elif hasattr(self, "feature_names_in_"):
@@ -328,6 +357,11 @@ class PitchpipeClassifier(_Base):
                 "X has feature names, but PitchpipeClassifier was fitted without feature names",
                 UserWarning,
                 stacklevel=3,
+            )
+        if self._columns is None:
+            raise ValueError(
+                "the model file was written before the order of columns was kept, so X must have their names\n"
+                "help: pass a DataFrame, or fit the model anew"
             )
         return frame.table.renamed(self._columns)
 
@@ -395,14 +429,14 @@ class PitchpipeClassifier(_Base):
     @property
     def feature_importances_(self) -> Array:
         self._check_fitted()
-        if not hasattr(self, "_importances"):
+        if self._importances is None:
             measured = self.model_.importances(_settings.n_threads(self.n_jobs))
             if measured is None:
                 raise AttributeError(
                     "the rows that the model learnt from are gone: use permutation_importance(X, y)"
                 )
             increase = {column: value for column, value, _ in measured}
-            self._importances = np.array([increase.get(name, 0.0) for name in self._columns])
+            self._importances = np.array([increase.get(name, 0.0) for name in self._columns or []])
         return self._importances
 
     @property
@@ -461,8 +495,8 @@ class PitchpipeClassifier(_Base):
         made.n_features_in_ = len(names)
         made._columns = default_names(len(names))
         if set(names) != set(made._columns):
-            made._columns = names
-            made.feature_names_in_ = np.array(names, dtype=object)
+            made._columns = model.columns
+            made.feature_names_in_ = np.array(names if model.columns is None else model.columns, dtype=object)
         made._history = []
         made.notes_ = []
         made.interrupted_ = False
@@ -573,6 +607,11 @@ def _warn(notes: list[tuple[bool, str]]) -> None:
             warnings.warn(text, PitchpipeWarning, stacklevel=3)
 
 
+def _in_short(value: Any) -> str:
+    words = repr(value)
+    return "..." if callable(value) or len(words) > _LONGEST_WORDS else words
+
+
 def _flat(candidate: dict[str, Any]) -> dict[str, Any]:
     """A candidate with its scores beside its error."""
     scores = candidate["scores"]
@@ -593,6 +632,3 @@ def _table(rows: list[dict[str, Any]]) -> Any:
         return polars.DataFrame(rows, infer_schema_length=None)
     except ImportError:
         return rows
-
-
-PARAMETERS = list(inspect.signature(PitchpipeClassifier.__init__).parameters)[1:]

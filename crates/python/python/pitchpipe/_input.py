@@ -15,6 +15,9 @@ from ._native import Table
 
 Array = np.ndarray[Any, Any]
 
+# So many rows are copied without a thought.
+_FEW_ROWS = 1_000
+
 
 class Frame:
     """A table: the native one, the names that the user gave to its columns (if any), its size."""
@@ -172,8 +175,19 @@ def _from_pandas(X: Any) -> Frame:
             f"{kinds} as feature name / column name types.\nhelp: X.columns = X.columns.astype(str)"
         )
     shown = [str(name) for name in names]
-    columns = [_from_series(X.iloc[:, j], shown[j]) for j in range(X.shape[1])]
+    columns = _few_numbers(X, shown) or [_from_series(X.iloc[:, j], shown[j]) for j in range(X.shape[1])]
     return _made(shown if all(are_text) and shown else None, columns, X.shape[0])
+
+
+def _few_numbers(X: Any, names: list[str]) -> list[Column] | None:
+    """The columns of a few rows that are all of one type of numbers: pandas takes long to cut out one after the other."""
+    if X.shape[0] > _FEW_ROWS or X.shape[1] == 0:
+        return None
+    first, *others = X.dtypes.tolist()
+    if not isinstance(first, np.dtype) or first.kind not in "iufb" or any(dtype != first for dtype in others):
+        return None
+    values = np.asfortranarray(X.to_numpy())
+    return [column_of(values[:, j], name) for j, name in enumerate(names)]
 
 
 def _from_series(series: Any, name: str) -> Column:

@@ -22,20 +22,27 @@ class Progress:
         self.curve: list[tuple[float, float]] = []
         self.n_evaluated = 0
         self.elapsed = 0.0
-        self.shown_at = 0.0
+        self.told_at = self.shown_at = time.monotonic()
+        self.told = 0.0
         self.handle: Any = _notebook()
         self.is_terminal = self.handle is None and sys.stderr.isatty()
 
     def hear(self, event: Event) -> None:
         """Take note of an event, and show it if the last picture is old."""
-        self.elapsed = event["elapsed_secs"]
+        self.elapsed = self.told = event["elapsed_secs"]
+        self.told_at = time.monotonic()
         if event["event"] == "finished":
             self.n_evaluated = event["n_evaluated"]
             error = event["ensemble_error"]
             self.curve.append((self.elapsed, event["best_error"] if error is None else error))
+        if event["event"] == "done" or self.told_at - self.shown_at >= PACE:
+            self._show()
+
+    def tick(self) -> None:
+        """The clock goes on, also while nothing is told."""
         now = time.monotonic()
-        if event["event"] == "done" or now - self.shown_at >= PACE:
-            self.shown_at = now
+        self.elapsed = self.told + now - self.told_at
+        if now - self.shown_at >= PACE:
             self._show()
 
     def close(self) -> None:
@@ -62,6 +69,7 @@ class Progress:
         )
 
     def _show(self) -> None:
+        self.shown_at = time.monotonic()
         if self.handle is not None:
             self.handle.update(_drawn(self.html()))
         elif self.is_terminal:
@@ -77,7 +85,8 @@ def _notebook() -> Any:
     get_ipython: Any = importlib.import_module("IPython").get_ipython
 
     shell = get_ipython()
-    if shell is None or type(shell).__name__ != "ZMQInteractiveShell":
+    # Others derive theirs from Jupyter's: Colab, for one.
+    if "ZMQInteractiveShell" not in [kind.__name__ for kind in type(shell).__mro__]:
         return None
     return display.display(_drawn(""), display_id=True)
 

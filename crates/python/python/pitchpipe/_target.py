@@ -16,6 +16,9 @@ Array = np.ndarray[Any, Any]
 # As on the command line: with more classes than this, and hardly a row for each, labels look like a quantity.
 FEW_CLASSES = 20
 
+# So many labels are looked up at a time.
+_PART = 1 << 16
+
 
 class Target:
     """Labels as codes into sorted classes."""
@@ -26,8 +29,7 @@ class Target:
             self.name = str(self.name)
         labels = labels_of(y)
         self.label_type, labels = _typed(labels)
-        self.classes, codes = np.unique(labels, return_inverse=True)
-        self.codes = codes.reshape(-1).astype(np.int32)
+        self.classes, self.codes = _coded(labels)
         if len(self.classes) > FEW_CLASSES and len(self.classes) > len(labels) // 2:
             warnings.warn(
                 f"The number of unique classes is greater than 50% of the number of samples: y holds {len(self.classes)} "
@@ -43,6 +45,21 @@ class Target:
         levels = text_of(written(self.classes, self.label_type))
         batch = RecordBatch([self.name], [dictionary_of(self.codes, levels)], len(self.codes))
         return Table(batch)
+
+
+def _coded(labels: Array) -> tuple[Array, Array]:
+    """The sorted classes, and the position of each label among them."""
+    if labels.dtype == object:
+        cells = labels.tolist()
+        classes = np.array(sorted(set(cells)), dtype=object)
+        positions = {label: at for at, label in enumerate(classes.tolist())}
+        return classes, np.fromiter(map(positions.__getitem__, cells), dtype=np.int32, count=len(cells))
+    classes = np.unique(labels)
+    codes = np.empty(len(labels), dtype=np.int32)
+    # In parts, so that a large table takes no more memory.
+    for start in range(0, len(labels), _PART):
+        codes[start : start + _PART] = np.searchsorted(classes, labels[start : start + _PART])
+    return classes, codes
 
 
 def known_target(y: Any, classes: Array, model: Model) -> Table:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -44,6 +45,13 @@ __all__ = [
 ]
 
 Path = str | os.PathLike[str]
+
+# What the command says where a file or folder is the reason; other errors of the system have a number.
+_OF_THE_SYSTEM: list[tuple[str, type[OSError]]] = [
+    ("no such file|there is no folder|not a store", FileNotFoundError),
+    ("is a directory", IsADirectoryError),
+    ("could not be (read|written): ", OSError),
+]
 
 
 def load(path: Path | None = None) -> Surrogate:
@@ -198,5 +206,18 @@ def _command(*words: str, **flags: Any) -> str:
             line += [flag, str(value)]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ValueError(done.stderr.strip().removeprefix("error: "))
+        # Warnings may come before it.
+        raise _failure(re.sub(r"\A.*?^error: ", "", done.stderr.strip(), flags=re.DOTALL | re.MULTILINE))
     return done.stdout
+
+
+def _failure(said: str) -> Exception:
+    """What the command said as an exception: one of the system's where a file is the reason."""
+    message = said.split("\nhelp: ")[0]
+    number = re.search(r"\(os error (\d+)\)", message)
+    if number is not None:
+        return type(OSError(int(number[1]), ""))(said)
+    for words, kind in _OF_THE_SYSTEM:
+        if re.search(words, message):
+            return kind(said)
+    return ValueError(said)

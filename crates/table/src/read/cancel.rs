@@ -28,12 +28,26 @@ impl CancelCheck {
 
     /// An error if it is time to stop.
     pub fn check(&self) -> Result<(), TableError> {
-        match &self.0 {
-            Some(stop) if stop() => Err(TableError::Cancelled),
-            _ => Ok(()),
+        if self.is_time() { Err(TableError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether it is time to stop.
+    pub fn is_time(&self) -> bool {
+        self.0.as_ref().is_some_and(|stop| stop())
+    }
+}
+
+/// Equal where it is the same callable.
+impl PartialEq for CancelCheck {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
         }
     }
 }
+
+impl Eq for CancelCheck {}
 
 impl fmt::Debug for CancelCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,7 +23,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub use cancel::CancelCheck;
-pub use columnar::from_batches;
+pub use columnar::{from_batches, from_batches_until};
 pub(crate) use date::{days_from_civil, parse as parse_instant, parse_offset};
 pub use format::Format;
 pub use missing::{DEFAULT_MISSING, MissingCells};

@@ -59,7 +59,10 @@ pub(crate) fn assemble(
     let mut schema = Schema { reading, ..Schema::default() };
     leave_out_unread(&mut schema, &mut report, options);
     let mut columns = Vec::new();
-    for column in table.columns {
+    for (position, column) in table.columns.into_iter().enumerate() {
+        if options.cancel.is_time() {
+            return Err(SchemaError::Cancelled);
+        }
         let RawColumn { name, cells } = overridden(column, options)?;
         let index = indices.iter().position(|(index, _)| *index == name);
         let index = index.map(|at| indices.swap_remove(at).1);
@@ -87,7 +90,7 @@ pub(crate) fn assemble(
             Err(reason) => {
                 seen.left_out = Some(reason.clone());
                 report.notes.push(Note::LeftOut { column: name.clone(), reason: reason.clone() });
-                schema.left_out.push(LeftOut { name, reason });
+                schema.left_out.push(LeftOut { name, reason, position: Some(position) });
             }
         }
         report.columns.push(seen);

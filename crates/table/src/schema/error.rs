@@ -177,6 +177,9 @@ pub enum SchemaError {
         /// The columns, in the training table's order.
         columns: Vec<Mismatch>,
     },
+    /// The caller's cancel check said to stop.
+    #[error("the work on the table was stopped")]
+    Cancelled,
 }
 
 /// A column that holds something else than in the training table.
@@ -207,6 +210,7 @@ impl SchemaError {
                 "turn it into plain columns, or leave the option out".to_owned()
             }
             Self::Contradiction { .. } => "give it as one of them".to_owned(),
+            Self::Cancelled => "let it run to its end".to_owned(),
             Self::OneUnit { option, .. } => format!("leave --{option} out, or name another column"),
             Self::NoTime { .. } => "fill in the cell, or leave the row out".to_owned(),
             Self::NotATime { .. } => "name a column of numbers or dates".to_owned(),

@@ -167,25 +167,24 @@ pub(super) fn similar_classes(target: &str, classes: &[String]) -> Vec<Note> {
 /// Rows that are equal in every column but differ in class: no model can be right about all of them.
 pub(super) fn contradictions(columns: &[Column], labels: &Labels) -> Option<Note> {
     let n_rows = labels.len().min(MOST_CELLS_COMPARED / columns.len().max(1));
-    let mut hashes = vec![0u64; n_rows];
+    let mut rows: Vec<(u64, u32)> =
+        labels.codes()[..n_rows].iter().map(|&class| (0, class)).collect();
     for column in columns {
         match column {
             Column::Numeric(values) => {
                 let bits =
                     values.iter().map(|v| if v.is_nan() { u64::MAX } else { (v + 0.0).to_bits() });
-                hashes.iter_mut().zip(bits).for_each(|(hash, cell)| *hash = mixed(*hash, cell));
+                rows.iter_mut().zip(bits).for_each(|((hash, _), cell)| *hash = mixed(*hash, cell));
             }
             Column::Categorical { codes, .. } => {
                 let cells = codes
                     .iter()
                     .map(|&code| if code == MISSING_CODE { u64::MAX } else { code.into() });
-                hashes.iter_mut().zip(cells).for_each(|(hash, cell)| *hash = mixed(*hash, cell));
+                rows.iter_mut().zip(cells).for_each(|((hash, _), cell)| *hash = mixed(*hash, cell));
             }
         }
     }
     // Sorted, equal rows lie together, those of the lowest class first.
-    let mut rows: Vec<(u64, u32)> =
-        hashes.into_iter().zip(labels.codes().iter().copied()).collect();
     rows.sort_unstable();
     let contradict = |kind: &&[(u64, u32)]| kind[0].1 != kind[kind.len() - 1].1;
     let kinds = rows.chunk_by(|a, b| a.0 == b.0);

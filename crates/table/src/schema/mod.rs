@@ -34,7 +34,7 @@ pub use reading::Reading;
 pub use report::{ColumnReport, TableReport, Values};
 
 use crate::cell::{CellRule, WordGroups};
-use crate::{Limits, RawTable};
+use crate::{CancelCheck, Limits, RawTable};
 
 /// What the user says about the columns; what is left unsaid is inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub struct SchemaOptions {
     pub limits: Limits,
     /// What the labels were before they became names of classes.
     pub label_type: LabelType,
+    /// Asked before each column.
+    pub cancel: CancelCheck,
 }
 
 /// What labels are to the program that gave them; to training they are names of classes.
@@ -158,6 +160,10 @@ pub struct LeftOut {
     pub name: String,
     /// Why not.
     pub reason: Reason,
+    /// Where it was among the columns of the training table, the target aside; files written before this was kept do not
+    /// say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
 }
 
 /// Why a column is left out.
@@ -261,6 +267,18 @@ impl Schema {
     /// The columns that training does not use.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out
+    }
+
+    /// The names of all columns of the training table in its order, the target aside; `None` where the file was written
+    /// before that was kept, and something was left out.
+    pub fn names_in_order(&self) -> Option<Vec<&str>> {
+        let mut names: Vec<&str> = self.inputs.iter().map(|input| input.name.as_str()).collect();
+        // They were left out one after the other, so that each position counts those before it.
+        for column in &self.left_out {
+            let position = column.position.filter(|&position| position <= names.len())?;
+            names.insert(position, &column.name);
+        }
+        Some(names)
     }
 
     /// The names of the features, in order: a column's own, or `column.part` for the parts of a date.

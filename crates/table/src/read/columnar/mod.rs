@@ -76,8 +76,17 @@ pub fn from_batches(
     batches: &[RecordBatch],
     options: &ReadOptions,
 ) -> Result<RawTable, TableError> {
-    let cancel = CancelCheck::never();
-    let mut collector = Collector::new(name, options, &cancel);
+    from_batches_until(name, batches, options, &CancelCheck::never())
+}
+
+/// The same, unless the check says to stop.
+pub fn from_batches_until(
+    name: &str,
+    batches: &[RecordBatch],
+    options: &ReadOptions,
+    cancel: &CancelCheck,
+) -> Result<RawTable, TableError> {
+    let mut collector = Collector::new(name, options, cancel);
     let schema = batches.first().map_or_else(|| Schema::empty().into(), RecordBatch::schema);
     collector.begin(&schema)?;
     for batch in batches {
@@ -156,7 +165,6 @@ impl<'a> Collector<'a> {
     }
 
     fn append(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
-        self.cancel.check()?;
         let n_rows = self.n_rows.saturating_add(batch.num_rows());
         if n_rows.saturating_mul(self.columns.len()) > self.budget {
             let (file, compressed) = (self.file.to_owned(), self.size);
@@ -170,6 +178,8 @@ impl<'a> Collector<'a> {
         let is_part = batch.num_columns() < self.columns.len();
         let columns = self.columns.iter_mut().filter(|(_, builder)| !is_part || builder.is_some());
         for ((name, builder), array) in columns.zip(batch.columns()) {
+            // A batch may be all of a large table.
+            self.cancel.check()?;
             let Some(builder) = builder else { continue };
             builder
                 .append(array, missing)
