@@ -9,9 +9,8 @@ use pitchpipe_learn::{FitContext, FittedPipeline, Outcome, Pipeline, Validation}
 use pitchpipe_table::{Dataset, Dependence};
 
 use super::{AutoMl, Measured};
-use crate::ensemble::standard_errors;
 use crate::model::Model;
-use crate::scores::{Baseline, OutOfFold};
+use crate::scores::OutOfFold;
 
 /// The share of the budget that is kept for fitting again.
 pub(super) const SHARE: f64 = 0.25;
@@ -154,13 +153,8 @@ impl Refit<'_> {
 impl Model {
     /// From here on what it scores on rows that nothing had seen is what is said about it.
     fn take_held_out(&mut self, scored: OutOfFold, dependence: &Dependence) {
-        let truth = &scored.truth;
-        self.report.baselines = vec![Baseline::majority_class(&self.priors, truth)];
-        self.report.measured = Measured::HeldOut;
-        self.report.n_rows_scored = truth.len();
-        self.report.scores = scored.scores();
-        self.report.standard_errors = standard_errors(&scored, dependence);
-        self.out_of_fold = Some(scored);
+        let standing = scored.standing(dependence, &self.priors);
+        self.take(Measured::HeldOut, standing, scored);
     }
 
     /// Whether these models would keep to a limit of bytes.
