@@ -167,7 +167,7 @@ function columns() {
     number(`importance.${place}.error_increase`, i.error_increase, (i.error_increase >= 0 ? "+" : "\u2212") + fixed(Math.abs(i.error_increase))),
     number(`importance.${place}.standard_error`, i.standard_error, "\u00b1 " + fixed(half(i)))));
   section("columns", "Columns",
-    quiet(`How much ${ERROR_NAME} grows when a column's cells change places, on ${DATA.importance_on}: mean and 95 % interval of five shuffles. Columns that tell the same take importance from each other.`),
+    quiet(`How much ${ERROR_NAME} grows when a column's cells change places, on `, name(DATA.importance_on, 160), `: mean and 95 % interval of five shuffles. Columns that tell the same take importance from each other.`),
     figure(top.length > shown.length ? `The ${shown.length} most important of ${top.length} columns.` : "All columns.",
       (width) => plot({
         width, height: 56 + 22 * shown.length, marginTop: 6, marginLeft: Math.min(180, width * 0.36),
