@@ -139,7 +139,7 @@ def test_a_report_shows_every_section_and_the_numbers_of_json(chromium, tmp_path
         assert float(value) == resolve(inspected, key), key
     check_texts(shown, {"report": inspected["report"]["standard_errors"]})
     score = inspected["report"]["scores"]["balanced_error"]
-    sentence = chromium.evaluate("document.getElementById('verdict-sentence').textContent")
+    sentence = chromium.evaluate("document.getElementById('verdict-sentence').textContent").replace("\u00a0", " ")
     assert f"{score:.4f}" in sentence
     for plain in inspected["report"]["baselines"]:
         gap, spread = (plain[part]["balanced_error"] for part in ("scores", "difference_standard_errors"))
@@ -186,7 +186,7 @@ def test_a_report_on_other_rows_has_their_scores_and_what_matters_there(chromium
     assert float(shown["held_out.curves.threshold"][0]) == threshold
     for metric, value in evaluated["scores"].items():
         assert float(shown[f"held_out.evaluation.scores.{metric}"][0]) == value
-    sentence = chromium.evaluate("document.getElementById('verdict-sentence').textContent")
+    sentence = chromium.evaluate("document.getElementById('verdict-sentence').textContent").replace("\u00a0", " ")
     assert f"{evaluated['scores']['balanced_error']:.4f} \u00b1 0." in sentence and "the most common class (0.5000)" in sentence
     inspected = json.loads(run(tmp_path, "inspect", "m.pp", "--table", "holdout.csv", "--json"))
     increases = sorted((i["error_increase"] for i in inspected["importance"]), reverse=True)

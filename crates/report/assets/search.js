@@ -80,9 +80,9 @@ function errorsOverTime(run, width) {
     ariaDescription: `${done.length} pipelines; the ensemble's error went from ${fixed(run.ensemble[0]?.error)} to ${fixed(last?.error)}.`,
     marks: [
       Plot.ruleX(levels, { x: (l) => l.elapsed_secs, stroke: "var(--quiet)", strokeDasharray: "2,3" }),
-      Plot.text(far, { x: (l) => l.elapsed_secs, text: (l) => `${whole(l.n_rows)} rows`, frameAnchor: "top", textAnchor: "start", dx: 3, dy: -12, fill: "var(--quiet)" }),
+      Plot.text(far, { x: (l) => l.elapsed_secs, text: (l) => `${whole(l.n_rows)} rows`, frameAnchor: "top", textAnchor: "start", dx: 3, dy: 2, fill: "var(--quiet)" }),
       Plot.ruleX(again, { x: (at) => at, stroke: "var(--quiet)", strokeDasharray: "6,3" }),
-      Plot.text(again, { x: (at) => at, text: () => isLate ? "the best validated again" : "the best validated again \u2192", frameAnchor: "top", textAnchor: isLate ? "end" : "start", dx: isLate ? -3 : 3, dy: 2, fill: "var(--quiet)" }),
+      Plot.text(again, { x: (at) => at, text: () => isLate ? "the best validated again" : "the best validated again \u2192", frameAnchor: "top", textAnchor: isLate ? "end" : "start", dx: isLate ? -3 : 3, dy: levels.length ? 17 : 2, fill: "var(--quiet)" }),
       cloud(done, { x: (t) => t.ended_secs, y: inside, r: spotSize(done.length), fill: "var(--dot)", opacity: 0.65 }),
       Plot.ruleX(not, { x: (t) => t.ended_secs, stroke: "var(--two)", strokeOpacity: 0.7, insetTop: height - 24 - 40 - 10 }),
       Plot.lineY(best, { z: (b) => b.line, x: (b) => b.at, y: (b) => Math.min(b.error, top), stroke: "var(--two)", strokeWidth: 1.5, curve: "step-after" }),

@@ -30,7 +30,7 @@ function against(score, spread, baseline) {
   const margin = paired ?? spread ? Math.abs(better) / (paired ?? spread) : Infinity;
   const how = better > 0
     ? "better than" : better < 0 ? (margin > 2 ? "worse than" : "not better than") : "as good as";
-  const gap = paired && better !== 0 ? `, by ${fixed(Math.abs(better))} \u00b1 ${fixed(paired)}` : "";
+  const gap = paired && better !== 0 ? `, by ${fixed(Math.abs(better))}\u00a0\u00b1\u00a0${fixed(paired)}` : "";
   const isClose = better > 0 && margin <= 2;
   const close = !isClose ? "" : gap ? ", which may be chance" : ", though by less than twice its own standard error";
   return `${how} ${words} (${fixed(other)})${gap}${close}`;
@@ -52,7 +52,7 @@ function verdict() {
   const target = DATA.target;
   const title = target === null ? el("h1", {}, "A model") : el("h1", {}, "A model that predicts ", name(target));
   const plain = (held || REPORT).baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
-  const range = spread ? ` \u00b1 ${fixed(spread)}` : "";
+  const range = spread ? `\u00a0\u00b1\u00a0${fixed(spread)}` : "";
   const on = held
     ? ["On ", name(held.file), `, ${counted(held.evaluation.n_rows, "row")} that it was not fitted on, `]
     : [];
