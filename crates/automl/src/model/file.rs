@@ -156,12 +156,11 @@ mod tests {
 
     use pitchpipe_table::{Column, Dataset, Labels};
 
-    use super::*;
     use crate::AutoMl;
 
     #[test]
     fn runs_are_left_out_before_the_rest_of_the_history() {
-        let numbers = (0..60).map(|i| f64::from(i * 37 % 23)).collect();
+        let numbers: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 23)).collect();
         let labels = Labels::from_codes((0..60).map(|i| i % 2), 2);
         let dataset = Dataset::new(vec![Column::numeric(numbers)], labels);
         let automl = AutoMl::new().time_budget(Duration::from_secs(600)).repeatable(true);
