@@ -1,9 +1,12 @@
-"""How large the report is, how soon it can be used, how smooth the live page stays, and what serving it costs.
+"""How large the report is, how soon it can be used, how smooth the live page stays, what serving it costs, whether fits with a
+report keep their budget, and how long a comparison of large tables takes.
 
-Prints one line a figure. Run by `cargo xtask bench report`; needs a Chromium.
+Prints one line a figure. Run by `cargo xtask bench report`; needs a Chromium. Names of measures (report, smoothness, cost, budget,
+comparison) pick some.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -85,18 +88,50 @@ def cost(chromium, folder):
     command = [PITCHPIPE, "fit", "table.csv", "--target", "target", "--time-budget", "30s", "--out", "live.pp", "--threads", "2", "--live"]
     process = subprocess.Popen(list(map(str, command)), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     chromium.open(process.stderr.readline().split()[1])
-    spent = {}
-    while process.poll() is None:
+    spent, ended = {}, 0
+    while not ended:
         try:
             # Threads that have ended keep what they had.
             spent.update(cpu_seconds(process.pid))
         except OSError:
-            break
+            pass
         time.sleep(0.05)
-    process.stderr.read()
-    process.wait()
-    served, total = sum(secs for (_, name), secs in spent.items() if name == "live"), sum(spent.values())
+        ended, _, usage = os.wait4(process.pid, os.WNOHANG)
+    # Threads of a search live for less than the time between two looks: all of them count by what the process had in all.
+    served, total = sum(secs for (_, name), secs in spent.items() if name == "live"), usage.ru_utime + usage.ru_stime
+    process.stderr.close()
     print(f"live page, fit of 30 s on 2 threads with a browser looking: serving took {served:.3f} s of {total:.1f} s of CPU, {100 * served / total:.2f} %")
+
+
+def budget(chromium, folder):
+    """Ten fits with a report: the wall time of the whole process against the budget."""
+    over = []
+    for i in range(10):
+        n_rows, secs = (60, 400, 2_000, 20_000, 100_000)[i % 5], 3 + i % 3
+        table(n_rows, 2 + i % 4, gaps=i % 2 == 0).to_csv(folder / "table.csv", index=False)
+        command = [PITCHPIPE, "fit", "table.csv", "--target", "target", "--time-budget", f"{secs}s", "--out", "b.pp", "--report", "b.html", "--force"]
+        begun = time.monotonic()
+        subprocess.run(list(map(str, command)), cwd=folder, check=True, capture_output=True)
+        over.append(time.monotonic() - begun - secs)
+    print(f"ten fits with a report, budgets of 3 to 5 s, 60 to 100,000 rows: the latest ended {max(over):+.2f} s from its budget, "
+          f"{sum(late > 0.1 for late in over)} more than 0.1 s after it")
+
+
+def comparison(chromium, folder):
+    """Two models on a million rows; what the draws take is the difference to one evaluation of each."""
+    fit(folder, table(400, 2), n=4)
+    table(1_000_000, 2).to_csv(folder / "large.csv", index=False)
+
+    def seconds(*args):
+        begun = time.monotonic()
+        subprocess.run([str(PITCHPIPE), *args], cwd=folder, check=True, capture_output=True)
+        return time.monotonic() - begun
+
+    both, one = seconds("compare", "m.pp", "m.pp", "--table", "large.csv"), seconds("evaluate", "m.pp", "large.csv")
+    print(f"comparison of two models on 1,000,000 rows: {both:.1f} s; two evaluations take {2 * one:.1f} s")
+
+
+MEASURES = (report, smoothness, cost, budget, comparison)
 
 
 def main():
@@ -105,8 +140,9 @@ def main():
         sys.exit("there is no Chromium, and none could be installed")
     chromium = browser.Browser(program)
     with tempfile.TemporaryDirectory() as folder:
-        for measure in (report, smoothness, cost):
-            measure(chromium, Path(folder))
+        for measure in MEASURES:
+            if not sys.argv[1:] or measure.__name__ in sys.argv[1:]:
+                measure(chromium, Path(folder))
     chromium.close()
 
 

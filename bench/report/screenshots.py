@@ -20,13 +20,19 @@ from test_report import PITCHPIPE, table  # noqa: E402
 
 SIZES = {"desktop": {"width": 1200}, "phone": {"width": 390, "height": 844}, "print": {"width": 800, "media": "print"}}
 
-# What the documents show: of which page, and how much from its top.
+# What the documents show: of which page, and how much from its top, or which section.
 KEPT = {
     "report": ("categories and gaps", "desktop", False, 1290),
-    "report-dark": ("ten classes", "desktop", True, 1000),
+    "report-phone-light": ("20,000 rows", "phone", False, 1250),
     "report-phone-dark": ("categories and gaps", "phone", True, 1250),
+    "report-20000-rows": ("20,000 rows", "desktop", False, 1290),
     "report-print": ("60 rows", "print", False, 1000),
+    "report-ensemble": ("categories and gaps", "desktop", False, "ensemble"),
+    "report-curves-dark": ("ten classes", "desktop", True, "predictions"),
+    "report-columns": ("categories and gaps", "desktop", False, "columns"),
+    "report-landscape": ("categories and gaps", "desktop", False, "landscape"),
 }
+BOX = "(() => { const r = document.getElementById('%s').getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]; })()"
 
 
 def loans(n_rows, seed):
@@ -62,19 +68,25 @@ def command(folder, name, budget, *more):
     return [str(PITCHPIPE), "fit", f"{file}.csv", *fixed, "--out", f"{file}.pp", *more], folder / f"{file}.html"
 
 
+SECONDS = "30s"
+
+
 def reports(chromium, folder):
     for name in FITS:
-        words, page = command(folder, name, "30s")
+        words, page = command(folder, name, SECONDS)
         subprocess.run([*words, "--report", page.name], cwd=folder, check=True, capture_output=True)
         for size, how in SIZES.items():
             for dark in (False, True):
                 if dark and size == "print":
                     continue
                 chromium.open(page, dark=dark, **how)
+                if size == "print":
+                    chromium.evaluate("window.dispatchEvent(new Event('beforeprint'))")
                 (folder / f"{page.stem}-{size}{'-dark' if dark else ''}.png").write_bytes(chromium.screenshot())
-                for kept, (of, kept_size, kept_dark, height) in KEPT.items():
+                for kept, (of, kept_size, kept_dark, part) in KEPT.items():
                     if (of, kept_size, kept_dark) == (name, size, dark):
-                        (folder / f"{kept}.png").write_bytes(chromium.screenshot(clip=(0, 0, how["width"], height)))
+                        clip = chromium.evaluate(BOX % part) if isinstance(part, str) else (0, 0, how["width"], part)
+                        (folder / f"{kept}.png").write_bytes(chromium.screenshot(clip=clip))
                 chromium.leave()
 
 

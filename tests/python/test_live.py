@@ -139,6 +139,37 @@ def test_a_recorded_run_is_replayed_to_its_report(chromium, replay, tmp_path):  
     assert chromium.complaints() == []
 
 
+def test_the_line_of_the_best_goes_on_to_where_its_rows_end(chromium, replay, tmp_path):  # noqa: F811
+    name = "impute(mean) > one_hot > unscaled > all_features > knn(n_neighbors=1, p=2)"
+    lines = [{"elapsed_secs": 0, "event": "begun", "method": "auto", "metric": "balanced_error", "budget_secs": 20, "n_rows": 9, "n_features": 3, "n_classes": 2}]
+    for at, n_rows, error in ((1, 4, 0.4), (2, 4, 0.3), (5, 9, 0.35), (6, 9, 0.38), (7, 9, 0.2)):
+        if n_rows not in [line.get("n_rows") for line in lines[1:]]:
+            lines.append({"elapsed_secs": at - 1, "event": "level", "n_rows": n_rows, "of": 9})
+        lines.append({"elapsed_secs": at, "event": "finished", "pipeline": name, "error": error, "balanced_error": error, "predicted_error": 0.3,
+                      "secs": 0.01, "n_evaluated": 1, "best_error": 0.2, "ensemble_error": 0.2})
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(event) + "\n" for event in lines))
+    chromium.open(replay("--live", "run.jsonl", "--speed", "1000"))
+    chromium.wait_for("document.getElementById('phase').textContent === 'The recorded run is over.'")
+    drawn = chromium.evaluate("bestLines(RUN.trials, 20).map(b => [b.line, b.at, b.error])")
+    assert drawn == [[0, 1, 0.4], [0, 2, 0.3], [0, 5, 0.3], [1, 5, 0.35], [1, 7, 0.2], [1, 20, 0.2]]
+    assert chromium.complaints() == []
+
+
+def test_hostile_names_of_a_real_fit_are_text(chromium, fit):  # noqa: F811
+    one = fit("--force", file="<img src=x onerror=window.hit=1>\u202e.csv", budget="3s", n_rows=200)
+    chromium.open(one.url, width=500)
+    chromium.wait_for(POINTS)
+    assert "onerror=window.hit=1" in chromium.evaluate("document.querySelector('h1').textContent")
+    assert chromium.evaluate("window.hit") is None
+    assert chromium.evaluate("document.querySelectorAll('main img').length") == 0
+    # At the end the report stands there, with the name in its command.
+    chromium.wait_for("location.pathname.endsWith('/report') && document.getElementById('command') !== null")
+    assert "onerror=window.hit=1" in chromium.evaluate("document.getElementById('command').textContent")
+    assert chromium.evaluate("window.hit === undefined && document.querySelectorAll('main img').length === 0")
+    assert chromium.complaints() == []
+    assert one.end()[0] == 0
+
+
 def events_of(n, names=("impute(mean) > one_hot > unscaled > all_features > knn(n_neighbors=1, p=2)",)):
     """A run of so many pipelines within a minute."""
     yield {"elapsed_secs": 0, "event": "begun", "method": "auto", "metric": "balanced_error", "budget_secs": 60, "n_rows": 9, "n_features": 3, "n_classes": 2}

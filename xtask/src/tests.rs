@@ -16,17 +16,27 @@ pub(crate) fn ci() -> Result<(), String> {
         "-D",
         "warnings",
     ]))?;
-    test()
+    every_test(true)
 }
 
 /// Every test: Rust's, then Python's.
 pub(crate) fn test() -> Result<(), String> {
+    every_test(false)
+}
+
+/// The same; a browser may be asked for, without which the tests of pages are left out otherwise.
+fn every_test(needs_browser: bool) -> Result<(), String> {
     run(Command::new("cargo").args(["test", "--release", "--workspace"]))?;
     // The Python tests run programs among them.
     run(Command::new("cargo").args(["build", "--release", "--workspace", "--examples"]))?;
     let pytest = |environment: &str, what: &str| {
         let python = python::environment(environment)?;
-        run(Command::new(python).args(["-m", "pytest", "-q", what]).current_dir(python::root()))
+        let mut command = Command::new(python);
+        command.args(["-m", "pytest", "-q", what]).current_dir(python::root());
+        if needs_browser {
+            command.env("PITCHPIPE_NEEDS_BROWSER", "1");
+        }
+        run(&mut command)
     };
     pytest("tests", "tests/python")?;
     // Exported scripts run on the oldest and on the newest scikit-learn that `export --help` names.

@@ -1,5 +1,8 @@
 //! Whether one model is better than another on the same rows, or only luckier.
 
+mod drawn;
+
+use drawn::RowByRow;
 use pitchpipe_learn::Stream;
 use pitchpipe_table::{Labels, Metric};
 use rand::RngExt;
@@ -47,29 +50,20 @@ pub fn paired_differences(
     others: &[Answers<'_>],
     seed: u64,
 ) -> Option<Vec<PairedDifference>> {
-    let error = |rows: Option<&[usize]>, answers: &Answers<'_>| match rows {
-        None => metric.error(truth, answers.labels, answers.probabilities),
-        Some(rows) => {
-            let n_classes = truth.n_classes();
-            let row = |&row: &usize| &answers.probabilities[row * n_classes..][..n_classes];
-            let probabilities: Vec<f64> = rows.iter().flat_map(row).copied().collect();
-            metric.error(&truth.select(rows), &answers.labels.select(rows), &probabilities)
-        }
+    let all: Vec<Answers<'_>> = std::iter::once(first).chain(others.iter().copied()).collect();
+    let rows = RowByRow::of(metric, truth, &all);
+    let from_first = |errors: Vec<f64>| -> Vec<f64> {
+        errors[1..].iter().map(|error| error - errors[0]).collect()
     };
-    let differences = |rows: Option<&[usize]>| -> Option<Vec<f64>> {
-        let base = error(rows, &first)?;
-        others.iter().map(|other| Some(error(rows, other)? - base)).collect()
-    };
-    let found = differences(None)?;
+    let n = truth.len();
+    let found = from_first(rows.errors(0..n)?);
     let stream = Stream::new(seed).named("paired differences");
     // A draw without a value, of one class say, is left out.
     let drawn: Vec<Vec<f64>> = (0..N_DRAWS as u64)
         .into_par_iter()
         .filter_map(|draw| {
             let mut rng = stream.child(draw).rng();
-            let n = truth.len();
-            let rows: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
-            differences(Some(&rows))
+            Some(from_first(rows.errors((0..n).map(|_| rng.random_range(0..n)))?))
         })
         .collect();
     let of = |i: usize| {

@@ -50,4 +50,4 @@ pub use online::{
     UnknownOption, WeightedPipeline,
 };
 pub use pitchpipe_learn::{Activity, Pipeline, Running, Watch};
-pub use scores::{Baseline, OutOfFold, Scores};
+pub use scores::{Baseline, OutOfFold, Scores, Standing};

@@ -5,7 +5,7 @@ use pitchpipe_table::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::ensemble::standard_errors;
+use crate::ensemble::Jackknife;
 
 /// What one set of predictions is worth: each value under its own name and in its own sense.
 ///
@@ -88,17 +88,21 @@ pub struct Baseline {
     pub name: String,
     /// What it is worth on the rows that the model was scored on.
     pub scores: Scores,
+    /// The standard error of how much the model's scores differ from these, over draws of the same rows, where it was
+    /// estimated. Not known of models written by pitchpipe 0.1.
+    #[serde(default)]
+    pub difference_standard_errors: Option<Scores>,
 }
 
-impl Baseline {
-    /// Always answering the class that was the most common in training, with the shares that classes had there.
-    pub fn majority_class(priors: &[f64], truth: &Labels) -> Self {
-        let most =
-            (1..priors.len()).fold(0, |best, k| if priors[k] > priors[best] { k } else { best });
-        let labels = Labels::from_codes(vec![most as u32; truth.len()], truth.n_classes());
-        let scores = Scores::of(truth, &labels, &priors.repeat(truth.len()));
-        Self { name: "majority class".into(), scores }
-    }
+/// What predictions are worth, how sure that is, and what is plain beside them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// What they are worth.
+    pub scores: Scores,
+    /// How far that may be from the truth, over draws of the rows; `None` where there are too few.
+    pub standard_errors: Option<Scores>,
+    /// What is plain, on the same rows.
+    pub baselines: Vec<Baseline>,
 }
 
 /// Predictions of rows by models that have not seen them, from which the scores of a model were computed.
@@ -129,8 +133,43 @@ impl OutOfFold {
         Scores::of(&self.truth, &self.labels, &self.probabilities)
     }
 
-    /// How far these scores may be from the truth, over draws of the rows; `None` where there are too few.
-    pub fn standard_errors(&self, dependence: &Dependence) -> Option<Scores> {
-        standard_errors(self, dependence)
+    /// Always answering the class that was the most common in training, with the shares that classes had there.
+    fn majority_class(priors: &[f64], truth: &Labels) -> Self {
+        let most =
+            (1..priors.len()).fold(0, |best, k| if priors[k] > priors[best] { k } else { best });
+        Self {
+            truth: truth.clone(),
+            labels: Labels::from_codes(vec![most as u32; truth.len()], truth.n_classes()),
+            probabilities: priors.repeat(truth.len()),
+        }
+    }
+
+    /// What they are worth beside the class that was the most common in training, where classes had these shares.
+    pub fn standing(&self, dependence: &Dependence, priors: &[f64]) -> Standing {
+        self.standing_beside(dependence, priors, None)
+    }
+
+    /// The same, and beside other predictions of the same rows, under their name.
+    pub(crate) fn standing_beside(
+        &self,
+        dependence: &Dependence,
+        priors: &[f64],
+        other: Option<(&str, Self)>,
+    ) -> Standing {
+        let jackknife = Jackknife::of(self, dependence);
+        let majority = Self::majority_class(priors, &self.truth);
+        let all = std::iter::once(("majority class", majority)).chain(other);
+        let baseline = |(name, plain): (&str, Self)| Baseline {
+            name: name.to_owned(),
+            scores: plain.scores(),
+            difference_standard_errors: jackknife
+                .as_ref()
+                .and_then(|j| j.standard_errors_beside(&plain)),
+        };
+        Standing {
+            scores: self.scores(),
+            baselines: all.map(baseline).collect(),
+            standard_errors: jackknife.as_ref().and_then(Jackknife::standard_errors),
+        }
     }
 }

@@ -43,7 +43,7 @@ use clap::Parser;
 
 use args::{Args, Command};
 pub use failure::Failure;
-pub use fit::notes_without_cells;
+pub use notes::without_cells as notes_without_cells;
 pub use inspect::schema_json;
 pub use pitchpipe_report::report_json;
 

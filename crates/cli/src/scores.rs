@@ -106,7 +106,11 @@ mod tests {
     #[test]
     fn scores_stand_beside_their_spread_and_what_is_plain() {
         let scores = Scores { accuracy: 0.9, roc_auc: None, ..Scores::default() };
-        let baselines = [Baseline { name: "majority class".into(), scores: Scores::default() }];
+        let baselines = [Baseline {
+            name: "majority class".into(),
+            scores: Scores::default(),
+            difference_standard_errors: None,
+        }];
         let (optimised, n_classes) = (Metric::Accuracy, 2);
         let standard_errors = Some(&scores);
         let table = ScoreTable {

@@ -85,8 +85,13 @@ function figure(caption, draw, { most = 1030, least = 280, wide = 0 } = {}) {
   return el("figure", {}, place, words);
 }
 
+/** Charts on paper are as wide as a page, or half of it where several stand side by side. */
+let isPaper = false;
+const paperWidth = (place) => place.closest(".side") ? 335 : 700;
+const isDark = () => !isPaper && matchMedia("(prefers-color-scheme: dark)").matches;
+
 function drawFigure(one) {
-  const room = Math.floor(one.place.getBoundingClientRect().width);
+  const room = isPaper ? paperWidth(one.place) : Math.floor(one.place.getBoundingClientRect().width);
   const width = Math.max(one.least, one.wide, Math.min(one.most, room || 700));
   if (width === one.drawn) return;
   one.drawn = width;
@@ -102,6 +107,43 @@ function drawFigure(one) {
 
 function drawFigures() {
   FIGURES.forEach(drawFigure);
+}
+
+function drawAll() {
+  for (const one of FIGURES) one.drawn = 0;
+  drawFigures();
+}
+
+/** Draws charts again where the room or the colours change, and for paper, on which folded parts are open. */
+function keepDrawn() {
+  let waiting = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(drawFigures, 150);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  window.addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details:not(.on-demand)")) folded.open = true;
+    isPaper = true;
+    drawAll();
+  });
+  window.addEventListener("afterprint", () => {
+    isPaper = false;
+    drawAll();
+  });
+}
+
+/** The numbers behind a chart, for those who read them better: made when somebody asks, and not printed. */
+function asTable(head, rows) {
+  const details = el("details", { class: "on-demand" }, el("summary", {}, "As a table"));
+  details.addEventListener("toggle", () => {
+    if (!details.open || details.childElementCount > 1) return;
+    const cells = (row, first) => row.map((cell, i) => i ? el("td", { class: "n" }, cell) : el(first, { scope: "row" }, cell));
+    details.append(el("div", { class: "scroll", tabindex: "0" }, el("table", {},
+      el("thead", {}, el("tr", {}, head.map((words, i) => el("th", { scope: "col", class: i ? "n" : null }, words)))),
+      el("tbody", {}, rows().map((row) => el("tr", {}, cells(row, "th")))))));
+  });
+  return details;
 }
 
 /** A table whose columns can be sorted; a page of rows at a time. */

@@ -11,7 +11,7 @@ function models() {
   document.getElementById("content").append(el("h1", { class: "page" }, "Models on ", name(DATA.table, 80)));
   section("verdict", "Verdict",
     el("p", { class: "verdict" }, "On ", name(DATA.table), `, ${counted(DATA.n_rows, "row")}, `, name(better.file), ` has the lowest ${errorName}: ${fixed(better.error)}. `,
-      clear.length ? `${clear.length} of ${others.length} differ from ` : "None differs from ", name(first.file), clear.length ? " by more than chance would (p < 0.05)." : " by more than chance would (p < 0.05)."),
+      clear.length ? `${clear.length} of ${others.length} differ from ` : "None differs from ", name(first.file), " by more than chance would (p < 0.05)."),
     quiet("Differences are of the same rows, so that what is hard for all cancels out. Intervals and p-values come from drawing the rows anew, with replacement; p-values are adjusted for the number of comparisons (Holm). Rows are taken to be independent."));
   const scored = Object.keys(METRICS).filter((key) => key !== DATA.metric || higher);
   const head = ["model", errorName, "difference from the first", "95 % interval", "p", "p, adjusted", ...scored.map((key) => METRICS[key][0])];
@@ -45,6 +45,6 @@ document.getElementById("contents").append(...SECTIONS.map(([id, title]) => el("
 document.getElementById("made-by").textContent = `Made by pitchpipe ${DATA.version}. Charts: Observable Plot and D3, ISC licence.`;
 document.title = "pitchpipe comparison";
 drawFigures();
-window.addEventListener("resize", () => setTimeout(drawFigures, 150));
+keepDrawn();
 // How long it took until it could be used, in milliseconds since the page was opened.
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -195,11 +195,6 @@ async function drawAgain() {
   drawing.isAtIt = false;
 }
 
-function drawAll() {
-  for (const one of FIGURES) one.drawn = 0;
-  drawFigures();
-}
-
 async function look() {
   let state = { phase: "gone" };
   let more = true;
@@ -238,7 +233,5 @@ async function look() {
 layout();
 show({ phase: "running", threads: [] });
 drawFigures();
-window.addEventListener("resize", () => setTimeout(drawFigures, 150));
-window.addEventListener("beforeprint", drawAll);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+keepDrawn();
 look();

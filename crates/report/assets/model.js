@@ -26,7 +26,7 @@ function predictions() {
     : quiet(`Measured ${measuredWords()}: these predictions did ${REPORT.measured === "chosen" ? "" : "not "}choose the model.`);
   section("predictions", "Predictions", source,
     el("h3", {}, "Which class was taken for which"), confusion(curves, held),
-    el("h3", {}, "The decision"), decision(curves),
+    el("h3", {}, "The decision"), decision(curves, held),
     el("div", { class: "side" }, rocCurves(curves), precisionRecall(curves), calibration(curves)));
 }
 
@@ -59,11 +59,11 @@ const DECISIONS = {
   native: "most base learners vote for it",
 };
 
-function decision(curves) {
+function decision(curves, held) {
   const words = el("p", {}, "A row gets the class where ", DECISIONS[REPORT.decision] ?? REPORT.decision, ".");
   if (curves.threshold !== null && CLASSES.length === 2) {
     words.append(" With two classes that is ", name(CLASSES[1], 40), " from a probability of ",
-      el("b", { "data-key": "curves.threshold", "data-value": String(curves.threshold) }, fixed(curves.threshold, 3)), " on.");
+      el("b", { "data-key": held ? "held_out.curves.threshold" : "history.curves.threshold", "data-value": String(curves.threshold) }, fixed(curves.threshold, 3)), " on.");
   }
   return words;
 }
@@ -81,7 +81,16 @@ function lineSample(i) {
   return mark;
 }
 
-function curveFigure(curves, points, options, caption, legendOf) {
+/** What is found of each class at every twentieth of the way along. */
+function curveTable(curves, points, along, valueAt) {
+  const head = [along, ...curves.classes.map((c) => name(CLASSES[c.class], 18))];
+  return asTable(head, () => d3.range(0, 21).map((i) => [fixed(i / 20, 2), ...curves.classes.map((c) => fixed(valueAt(points(c), i / 20), 3))]));
+}
+
+const farthest = (points, x) => d3.max(points.filter((p) => p[0] <= x + 1e-9), (p) => p[1]);
+const bestFrom = (points, x) => d3.max(points.filter((p) => p[0] >= x - 1e-9), (p) => p[1]);
+
+function curveFigure(curves, points, options, caption, legendOf, valueAt) {
   const classes = curves.classes;
   if (!classes.length) return missing("There are rows of one class only, which has no curve.");
   const legend = classes.length > 1 ? el("div", { class: "quiet legend" }, classes.flatMap((c, i) => {
@@ -95,6 +104,7 @@ function curveFigure(curves, points, options, caption, legendOf) {
     ],
   }), { most: 420 });
   if (legend) node.append(legend);
+  node.append(curveTable(curves, points, options.x.label, valueAt));
   return node;
 }
 
@@ -104,7 +114,7 @@ function rocCurves(curves) {
     x: { label: "share of other rows taken for it", domain: [0, 1] }, y: { label: "share of its rows found", domain: [0, 1], grid: true },
     diagonal: true, ariaLabel: "ROC curve", ariaDescription: `Area ${fixed(mean)}`,
   }, curves.classes.length === 1 ? ["ROC curve of ", name(CLASSES[curves.classes[0].class], 30), `: area ${fixed(mean)}.`] : `ROC curves, each class against the others: mean area ${fixed(mean)}.`,
-  (c) => fixed(c.roc_auc, 3));
+  (c) => fixed(c.roc_auc, 3), farthest);
 }
 
 function precisionRecall(curves) {
@@ -113,7 +123,7 @@ function precisionRecall(curves) {
     x: { label: "recall: share of its rows found", domain: [0, 1] }, y: { label: "precision", domain: [0, 1], grid: true },
     ariaLabel: "Precision and recall", ariaDescription: `Average precision ${fixed(mean)}`,
   }, curves.classes.length === 1 ? ["Precision and recall of ", name(CLASSES[curves.classes[0].class], 30), `: average precision ${fixed(mean)}.`] : `Precision and recall of each class: mean average precision ${fixed(mean)}.`,
-  (c) => fixed(c.average_precision, 3));
+  (c) => fixed(c.average_precision, 3), bestFrom);
 }
 
 function calibration(curves) {
@@ -125,7 +135,7 @@ function calibration(curves) {
     return { ...b, low: middle - half, high: middle + half };
   });
   const of = CLASSES.length === 2 ? ["the probability of ", name(CLASSES[1], 30)] : ["the largest probability of each row"];
-  return figure(["Calibration: what ", ...of, " says, and how often it came true, with 95 % intervals; on the dashed line they agree."],
+  const node = figure(["Calibration: what ", ...of, " says, and how often it came true, with 95 % intervals; on the dashed line they agree."],
     (width) => plot({
       width, height: width, aspectRatio: 1,
       x: { label: "predicted probability", domain: [0, 1] }, y: { label: "share that came true", domain: [0, 1], grid: true },
@@ -138,6 +148,9 @@ function calibration(curves) {
           title: (b) => `${counted(b.n_rows, "row")}\npredicted ${fixed(b.predicted, 3)}, came true ${fixed(b.observed, 3)}` }),
       ],
     }), { most: 420 });
+  node.append(asTable(["predicted", "came true", "95 % interval", "rows"],
+    () => bins.map((b) => [fixed(b.predicted, 3), fixed(b.observed, 3), `${fixed(b.low, 3)} to ${fixed(b.high, 3)}`, whole(b.n_rows)])));
+  return node;
 }
 
 function columns() {
@@ -154,7 +167,7 @@ function columns() {
     number(`importance.${place}.error_increase`, i.error_increase, (i.error_increase >= 0 ? "+" : "\u2212") + fixed(Math.abs(i.error_increase))),
     number(`importance.${place}.standard_error`, i.standard_error, "\u00b1 " + fixed(half(i)))));
   section("columns", "Columns",
-    quiet(`How much ${ERROR_NAME} grows when a column's cells change places, on ${DATA.importance_on}: mean and 95 % interval of five shuffles. Columns that tell the same take importance from each other.`),
+    quiet(`How much ${ERROR_NAME} grows when a column's cells change places, on `, name(DATA.importance_on, 160), `: mean and 95 % interval of five shuffles. Columns that tell the same take importance from each other.`),
     figure(top.length > shown.length ? `The ${shown.length} most important of ${top.length} columns.` : "All columns.",
       (width) => plot({
         width, height: 56 + 22 * shown.length, marginTop: 6, marginLeft: Math.min(180, width * 0.36),
@@ -193,5 +206,7 @@ function dependence(one) {
       return [el("span", {}, lineSample(i), name(CLASSES[k], 18)), " "];
     })));
   }
+  node.append(asTable([isNumber ? "value" : "category", ...classes.map((k) => name(CLASSES[k], 18))],
+    () => one.values.map((v, i) => [isNumber ? String(v) : name(v), ...classes.map((k) => fixed(one.probabilities[i][k], 3))])));
   return node;
 }

@@ -35,22 +35,19 @@ function powersOfTen(value) {
 }
 
 /** Viridis without its end that the background swallows. */
-const readable = (t) => d3.interpolateViridis(matchMedia("(prefers-color-scheme: dark)").matches ? 0.35 + 0.65 * t : 0.85 * t);
+const readable = (t) => d3.interpolateViridis(isDark() ? 0.35 + 0.65 * t : 0.85 * t);
 
 const spotSize = (n) => n > 5000 ? 1.3 : n > 1500 ? 1.7 : 2.6;
 
-/** The best single pipeline after each one, anew wherever the search goes on with more rows. */
-function bestSoFar(done) {
-  const best = [];
-  let low = Infinity;
-  let rows = -1;
+/** Lines of the best single pipeline so far: a new one wherever the search goes on with more rows, where the last one ends. */
+function bestLines(done, now) {
+  const lines = [];
   for (const t of done) {
-    if (t.n_rows !== rows) { rows = t.n_rows; low = Infinity; }
-    else if (t.error >= low) continue;
-    low = Math.min(low, t.error);
-    best.push({ at: t.ended_secs, error: low, rows });
+    const line = lines.at(-1);
+    if (!line || line[0].rows !== t.n_rows) lines.push([{ at: t.ended_secs, error: t.error, rows: t.n_rows, line: lines.length }]);
+    else if (t.error < line.at(-1).error) line.push({ ...line.at(-1), at: t.ended_secs, error: t.error });
   }
-  return best;
+  return lines.flatMap((line, i) => [...line, { ...line.at(-1), at: lines[i + 1] ? lines[i + 1][0].at : now }]);
 }
 
 function trialWords(t) {
@@ -63,12 +60,7 @@ function errorsOverTime(run, width) {
   const done = run.trials.filter((t) => t.error !== null);
   const not = run.trials.filter((t) => t.error === null);
   const levels = run.levels.length > 1 ? run.levels : [];
-  const best = bestSoFar(done);
-  for (const rows of d3.group(best, (b) => b.rows).values()) {
-    // Each line goes on to where its rows end.
-    const next = best[best.indexOf(rows.at(-1)) + 1];
-    best.push({ ...rows.at(-1), at: next ? next.at : run.now });
-  }
+  const best = bestLines(done, run.now);
   const last = run.ensemble.at(-1);
   const ensemble = last ? [...run.ensemble, { ...last, elapsed_secs: run.now }] : [];
   const errors = done.map((t) => t.error).sort(d3.ascending);
@@ -77,6 +69,8 @@ function errorsOverTime(run, width) {
   const height = Math.min(420, Math.max(280, width * 0.45));
   const inside = (t) => Math.min(t.error, top);
   const again = run.confirming.slice(0, 1);
+  // Near the right end its words stand on the left of the line, where there is room.
+  const isLate = again.length > 0 && (1 - again[0] / run.end) * (width - 72) < 170;
   const far = levels.filter((l, i) => !i || l.elapsed_secs - levels[i - 1].elapsed_secs > run.end * 90 / width);
   return plot({
     width, height, marginTop: 24,
@@ -86,12 +80,12 @@ function errorsOverTime(run, width) {
     ariaDescription: `${done.length} pipelines; the ensemble's error went from ${fixed(run.ensemble[0]?.error)} to ${fixed(last?.error)}.`,
     marks: [
       Plot.ruleX(levels, { x: (l) => l.elapsed_secs, stroke: "var(--quiet)", strokeDasharray: "2,3" }),
-      Plot.text(far, { x: (l) => l.elapsed_secs, text: (l) => `${whole(l.n_rows)} rows`, frameAnchor: "top", textAnchor: "start", dx: 3, dy: -12, fill: "var(--quiet)" }),
+      Plot.text(far, { x: (l) => l.elapsed_secs, text: (l) => `${whole(l.n_rows)} rows`, frameAnchor: "top", textAnchor: "start", dx: 3, dy: 2, fill: "var(--quiet)" }),
       Plot.ruleX(again, { x: (at) => at, stroke: "var(--quiet)", strokeDasharray: "6,3" }),
-      Plot.text(again, { x: (at) => at, text: () => "the best validated again \u2192", frameAnchor: "top", textAnchor: "start", dx: 3, dy: 2, fill: "var(--quiet)" }),
+      Plot.text(again, { x: (at) => at, text: () => isLate ? "the best validated again" : "the best validated again \u2192", frameAnchor: "top", textAnchor: isLate ? "end" : "start", dx: isLate ? -3 : 3, dy: levels.length ? 17 : 2, fill: "var(--quiet)" }),
       cloud(done, { x: (t) => t.ended_secs, y: inside, r: spotSize(done.length), fill: "var(--dot)", opacity: 0.65 }),
       Plot.ruleX(not, { x: (t) => t.ended_secs, stroke: "var(--two)", strokeOpacity: 0.7, insetTop: height - 24 - 40 - 10 }),
-      Plot.lineY(best, { z: (b) => b.rows, x: (b) => b.at, y: (b) => Math.min(b.error, top), stroke: "var(--two)", strokeWidth: 1.5, curve: "step-after" }),
+      Plot.lineY(best, { z: (b) => b.line, x: (b) => b.at, y: (b) => Math.min(b.error, top), stroke: "var(--two)", strokeWidth: 1.5, curve: "step-after" }),
       Plot.lineY(ensemble, { x: (e) => e.elapsed_secs, y: (e) => Math.min(e.error, top), stroke: "var(--one)", strokeWidth: 2.5, curve: "step-after" }),
       Plot.tip(done, Plot.pointer({ x: (t) => t.ended_secs, y: inside, title: trialWords })),
     ],

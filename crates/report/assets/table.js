@@ -1,11 +1,14 @@
 // What was known beforehand, the data, how to do it again; and putting the page together.
 
 function landscape() {
-  const land = HISTORY && HISTORY.landscape;
+  const land = HISTORY && REPORT.method === "auto" && HISTORY.landscape;
   if (!land) {
-    section("landscape", "What was known beforehand", HISTORY ? missing("The surrogate of this search has no prior of errors.") : historyMissing("what was predicted before the search"));
+    section("landscape", "What was known beforehand", !HISTORY ? historyMissing("what was predicted before the search")
+      : REPORT.method === "auto" ? missing("The surrogate of this search has no prior of errors.")
+        : missing(`The method ${REPORT.method} does not begin with the mean errors of other tables, so that there is nothing to show here. The default method, auto, does.`));
     return;
   }
+  const tables = land.n_datasets ? counted(land.n_datasets, "other table") : "other tables";
   const select = el("select", { "aria-label": "what a line of the map is" },
     el("option", { value: "kind" }, "a line for each kind of estimator"), el("option", { value: "setting" }, "a line for each setting"));
   const fig = figure("Mean predicted balanced error before the search, by estimator and by what is done to the columns; darker is better. Dots are pipelines that were run.",
@@ -13,12 +16,23 @@ function landscape() {
   const entry = FIGURES.at(-1);
   select.addEventListener("change", () => { entry.drawn = 0; drawFigures(); });
   section("landscape", "What was known beforehand",
-    quiet("Before a pipeline ran on this table, hundreds of other tables had told how good each is on average. The search begins there, and learns from what comes."),
-    select, fig);
+    quiet(`Before a pipeline ran on this table, ${tables} had told how good each is on average. The search begins there, and learns from what comes.`),
+    select, fig, asTable(["kind of estimator", ...land.preparations.map(shortPreparation)], () => landscapeRows(land)));
 }
 
-function heatmap(land, by, width) {
-  const lineOf = by === "kind" ? land.kinds : land.estimators;
+const shortPreparation = (text) => text.replace("unscaled > ", "").replace("standardise > ", "std + ");
+
+/** The mean predicted error of each kind of estimator behind each preparation, best kind first. */
+function landscapeRows(land) {
+  const cells = landscapeCells(land, land.kinds);
+  const lines = d3.groupSort([...cells.values()], (c) => d3.min(c, (d) => d.sum / d.n), (c) => c.line);
+  return lines.map((line) => [line.replaceAll("_", " "), ...land.preparations.map((column) => {
+    const cell = cells.get(`${line}|${column}`);
+    return cell ? fixed(cell.sum / cell.n, 3) : "\u2013";
+  })]);
+}
+
+function landscapeCells(land, lineOf) {
   const cells = new Map();
   land.errors.forEach((row, i) => row.forEach((error, j) => {
     if (error === null) return;
@@ -27,6 +41,11 @@ function heatmap(land, by, width) {
     cell.sum += error; cell.n += 1; cell.low = Math.min(cell.low, error);
     cells.set(key, cell);
   }));
+  return cells;
+}
+
+function heatmap(land, by, width) {
+  const cells = landscapeCells(land, by === "kind" ? land.kinds : land.estimators);
   const kindOf = new Map(land.estimators.map((e, i) => [e, land.kinds[i]]));
   const run = new Map();
   for (const t of HISTORY.trials) {
@@ -46,7 +65,7 @@ function heatmap(land, by, width) {
   const size = by === "kind" ? 26 : 13;
   return plot({
     width, height: 180 + size * lines.length, marginLeft: by === "kind" ? 130 : 320, marginBottom: 140, padding: 0.04,
-    x: { domain: land.preparations, label: null, tickRotate: -40, tickFormat: (t) => t.replace("unscaled > ", "").replace("standardise > ", "std + ") },
+    x: { domain: land.preparations, label: null, tickRotate: -40, tickFormat: shortPreparation },
     y: { domain: lines, label: null, tickFormat: (t) => cut(t, 42) },
     color: { scheme: "viridis", label: "predicted balanced error", legend: true },
     ariaLabel: "Predicted landscape", ariaDescription: `Best predicted: ${lines.slice(0, 3).join(", ")}; ${runs.length} of ${all.length} cells were tried.`,
@@ -125,12 +144,6 @@ function contents() {
 
 for (const part of [verdict, search, leaderboard, ensemble, predictions, columns, landscape, data, reproduce, contents, drawFigures]) part();
 
-let waiting = 0;
-window.addEventListener("resize", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(drawFigures, 150);
-});
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const one of FIGURES) one.drawn = 0; drawFigures(); });
-window.addEventListener("beforeprint", () => { for (const d of document.querySelectorAll("details")) if (d.id !== "all-runs") d.open = true; });
+keepDrawn();
 // How long it took until it could be used, in milliseconds since the page was opened.
 document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -24,9 +24,9 @@ function ensembleTree(learners, width) {
   }
   place(root);
   const depth = d3.max(nodes, (n) => n.depth);
-  // Reducers have the longest names.
-  const at = (d) => [0, 0.7, 1.75, 2.6, 3.6, 5][d] ?? d;
-  const shown = (n) => n.leaf ? `${percent(n.weight)}  ${cut(n.text, 48)}` : cut(n.text, 22);
+  // Imputers and reducers have the longest names.
+  const at = (d) => [0, 0.42, 1.72, 2.6, 3.55, 5][d] ?? d;
+  const shown = (n) => n.leaf ? `${percent(n.weight)}  ${cut(n.text, 45)}` : cut(n.text, 22);
   return plot({
     width, height: 46 + 26 * Math.max(next, 1), marginLeft: 16, marginRight: 360, marginTop: 34, marginBottom: 8,
     x: { domain: [0, at(depth)], axis: "top", ticks: d3.range(depth + 1).map(at), tickSize: 0, label: null,

@@ -16,6 +16,9 @@ function measuredWords() {
   return "on the rows that the ensemble was chosen by, which flatters it";
 }
 
+/** The standard error of the gap to something plain, over draws of the same rows; older model files have none. */
+const gapSpread = (baseline) => (baseline.difference_standard_errors || {})[METRIC];
+
 /** What a score says against something plain. */
 function against(score, spread, baseline) {
   const other = baseline.scores[METRIC];
@@ -23,11 +26,22 @@ function against(score, spread, baseline) {
   const better = HIGHER ? score - other : other - score;
   const words = baseline.name === "majority class" ? "always answering the most common class"
     : baseline.name === "random forest" ? "a plain random forest" : baseline.name;
-  const margin = spread ? Math.abs(better) / spread : Infinity;
+  const paired = gapSpread(baseline);
+  const margin = paired ?? spread ? Math.abs(better) / (paired ?? spread) : Infinity;
   const how = better > 0
     ? "better than" : better < 0 ? (margin > 2 ? "worse than" : "not better than") : "as good as";
-  const close = better > 0 && margin <= 2 ? ", though by less than twice its standard error" : "";
-  return `${how} ${words} (${fixed(other)})${close}`;
+  const gap = paired && better !== 0 ? `, by ${fixed(Math.abs(better))}\u00a0\u00b1\u00a0${fixed(paired)}` : "";
+  const isClose = better > 0 && margin <= 2;
+  const close = !isClose ? "" : gap ? ", which may be chance" : ", though by less than twice its own standard error";
+  return `${how} ${words} (${fixed(other)})${gap}${close}`;
+}
+
+/** What the numbers after a sign of plus or minus are. */
+function spreadWords(of) {
+  if (!of.standard_errors) return "";
+  const gaps = of.baselines.some(gapSpread) ? " Gaps are between answers to the same rows, and what is hard for both cancels out."
+    : " This model file has no standard errors of the gaps, so that they are judged by that of the score.";
+  return "\u00b1 is one standard error over draws of these rows." + gaps;
 }
 
 function verdict() {
@@ -38,7 +52,7 @@ function verdict() {
   const target = DATA.target;
   const title = target === null ? el("h1", {}, "A model") : el("h1", {}, "A model that predicts ", name(target));
   const plain = (held || REPORT).baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
-  const range = spread ? ` \u00b1 ${fixed(spread)}` : "";
+  const range = spread ? `\u00a0\u00b1\u00a0${fixed(spread)}` : "";
   const on = held
     ? ["On ", name(held.file), `, ${counted(held.evaluation.n_rows, "row")} that it was not fitted on, `]
     : [];
@@ -54,8 +68,7 @@ function verdict() {
     [REPORT.elapsed_secs, secs, `of ${secs(REPORT.budget_secs)} used`, "report.elapsed_secs"],
   ];
   const node = el("section", { id: "verdict" }, title, sentence,
-    held ? quiet(`In the fit, scores were measured ${measuredWords()}. \u00b1 is one standard error over draws of rows.`)
-      : quiet(`Scores are measured ${measuredWords()}. `, REPORT.standard_errors ? "\u00b1 is one standard error over draws of these rows." : ""),
+    quiet(held ? `In the fit, scores were measured ${measuredWords()}. ` : `Scores are measured ${measuredWords()}. `, spreadWords(held || REPORT)),
     held || REPORT.baselines.some((b) => b.name === "random forest") ? null : quiet("No plain random forest was run to compare it with."),
     REPORT.measured === "chosen" ? el("p", { class: "warning" }, "These scores flatter: there were too few rows, or too little time, to measure on others.") : null,
     el("ul", { class: "facts" }, facts.map(([value, show, words, key]) =>
@@ -76,7 +89,7 @@ function accuracyNote() {
 function scoreTable() {
   const held = DATA.held_out;
   const head = ["score", held ? "in the fit" : "model", ...REPORT.baselines.map((b) => b.name)];
-  if (held) head.push(`on ${cut(held.file, 30)}`, ...held.baselines.map((b) => `${b.name} there`));
+  if (held) head.push(["on ", name(held.file, 30)], ...held.baselines.map((b) => `${b.name} there`));
   const rows = Object.entries(METRICS).map(([key, [words, higher]]) => {
     const own = REPORT.scores[key];
     const spread = (REPORT.standard_errors || {})[key];
@@ -91,12 +104,17 @@ function scoreTable() {
       el("th", { scope: "row" }, words, el("span", { class: "quiet" }, higher ? "  more is better" : "  less is better")), cells);
   });
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "scores" }, el("table", {},
-    el("thead", {}, el("tr", {}, head.map((t, i) => el("th", { class: i ? "n" : null, scope: "col" }, t)))),
+    el("thead", {}, el("tr", {}, head.map((t, i) => el("th", { class: i ? "n" : null, scope: "col" }, [t].flat())))),
     el("tbody", {}, rows)));
 }
 
 function historyMissing(what) {
-  return missing(`This model file keeps no history, so that ${what} cannot be shown. Models fitted without --no-history have it.`);
+  return missing(`This model file keeps no history, so that ${what} cannot be shown. One is left out with --no-history or where it would be too large for the model\u2019s limit of size, and models of earlier versions have none.`);
+}
+
+/** In the place of what is made of the runs, where only they are left out. */
+function runsMissing() {
+  return missing(`This model file does not keep the ${whole(HISTORY.n_trials_left_out)} runs of its search, which would not have fitted its limit of size.`);
 }
 
 function search() {
@@ -128,6 +146,7 @@ function overTime() {
 
 function predictedChart() {
   const both = bothKnown(RUN);
+  if (HISTORY.n_trials_left_out) return runsMissing();
   if (!both.length) return missing("The method of this search predicts no errors, so that nothing can be compared.");
   return figure(
     `What was predicted for each pipeline when it was chosen, and what came; half are off by less than ${fixed(typicalMiss(both), 3)}. Colour is the CPU time it took.`,
@@ -166,7 +185,8 @@ function allRuns() {
     { title: "ended at", numeric: true, value: (t) => t.ended_secs, cell: (t) => el("td", { class: "n" }, secs(t.ended_secs)) },
     { title: "pipeline", value: (t) => t.pipeline, cell: (t) => el("td", { class: "pipeline" }, el("code", {}, t.pipeline), t.reason ? el("div", { class: "quiet" }, name(t.reason, 300)) : null) },
   ];
-  const details = el("details", { id: "all-runs" }, el("summary", {}, `All ${whole(HISTORY.trials.length)} runs`));
+  if (HISTORY.n_trials_left_out) return runsMissing();
+  const details = el("details", { id: "all-runs", class: "on-demand" }, el("summary", {}, `All ${whole(HISTORY.trials.length)} runs`));
   // Thousands of rows are made when somebody asks for them.
   details.addEventListener("toggle", () => {
     if (details.open && details.childElementCount === 1) details.append(sortable(columns, HISTORY.trials, { page: 50, label: "all runs" }));

@@ -65,12 +65,13 @@ impl HeldOut {
         let truth = rows.labels().clone();
         let evaluation = model.evaluation(&truth, &labels, probabilities.values());
         let predicted = OutOfFold { truth, labels, probabilities: probabilities.values().to_vec() };
+        let standing = predicted.standing(rows.dependence(), model.priors());
         Ok(Self {
             file: file.to_owned(),
             n_left_out,
             evaluation,
-            standard_errors: predicted.standard_errors(rows.dependence()),
-            baselines: vec![Baseline::majority_class(model.priors(), &predicted.truth)],
+            standard_errors: standing.standard_errors,
+            baselines: standing.baselines,
             curves: Curves::of(&predicted, model.decision(), model.priors()),
         })
     }

@@ -31,7 +31,7 @@ pub use limits::Limits;
 pub use metafeature::MetaFeature;
 pub use metric::{
     ClassCounts, ConfusionMatrix, Decision, Metric, UnknownMetric, accuracy, balanced_accuracy,
-    balanced_error_rate, brier_score, log_loss, macro_f1, roc_auc,
+    balanced_error_rate, brier_score, log_loss, log_losses, macro_f1, roc_auc,
 };
 pub use note::{Note, Severity};
 pub use raw::{Cells, RawColumn, RawTable};

@@ -15,7 +15,7 @@ mod within;
 pub(crate) use cross_fit::{CHOOSING_CELLS, Choice, PARTS};
 pub use greedy::{GreedySettings, select};
 pub use judge::Judge;
-pub(crate) use spread::standard_errors;
+pub(crate) use spread::Jackknife;
 pub(crate) use tried::{NewTrial, Tried};
 pub use vote::{VOTERS, majority, vote, vote_shares};
 pub(crate) use within::within;

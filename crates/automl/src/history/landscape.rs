@@ -21,6 +21,9 @@ pub struct Landscape {
     pub preparations: Vec<String>,
     /// A row for each estimator; `None` where the search space has no such pipeline. A mean over imputers and encoders.
     pub errors: Vec<Vec<Option<f64>>>,
+    /// Of how many training datasets they are means; zero where it is not known.
+    #[serde(default)]
+    pub n_datasets: usize,
 }
 
 impl Landscape {
@@ -56,6 +59,7 @@ impl Landscape {
             kinds: estimators.iter().map(|e| e.name().to_owned()).collect(),
             preparations,
             errors: sums.iter().map(|row| row.iter().map(mean).collect()).collect(),
+            n_datasets: surrogate.facts().datasets.len(),
         })
     }
 }
@@ -71,6 +75,7 @@ mod tests {
         assert_eq!(landscape.errors.len(), landscape.estimators.len());
         assert!(landscape.estimators.len() >= 183 && landscape.preparations.len() >= 16);
         let all: Vec<f64> = landscape.errors.iter().flatten().flatten().copied().collect();
+        assert!(landscape.n_datasets > 100, "{}", landscape.n_datasets);
         assert!(all.len() >= 183 * 16 && all.iter().all(|e| (0.0..=1.0).contains(e)));
     }
 }

@@ -24,6 +24,9 @@ pub struct History {
     /// Every pipeline that was run, in the order in which they ended. One that was run again on more rows is there
     /// again.
     pub trials: Vec<Trial>,
+    /// How many there were where they are left out, so that the model keeps to its limit of size.
+    #[serde(default)]
+    pub n_trials_left_out: usize,
     /// The error of the ensemble each time it changed.
     pub ensemble: Vec<EnsemblePoint>,
     /// When the search went on with how many rows.

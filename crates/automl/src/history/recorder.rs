@@ -11,7 +11,6 @@ use super::{
 };
 use crate::model::Model;
 use crate::online::{Event, Happened};
-use crate::surrogate::Surrogate;
 
 /// Decimals that are kept of errors and of seconds.
 const ERROR_DECIMALS: i32 = 6;
@@ -85,10 +84,15 @@ impl Recorder {
         }
     }
 
-    /// The history of a search that made this model.
-    pub(crate) fn finish(self, dataset: &Dataset, surrogate: &Surrogate, model: &Model) -> History {
+    /// The history of a search that made this model, and what was predicted before it.
+    pub(crate) fn finish(
+        self,
+        dataset: &Dataset,
+        landscape: Option<Landscape>,
+        model: &Model,
+    ) -> History {
         History {
-            landscape: Landscape::of(surrogate),
+            landscape,
             curves: model
                 .out_of_fold
                 .as_ref()

@@ -59,15 +59,34 @@ impl Model {
         if bytes > limit { Err(AutoMlError::TooLarge { bytes, limit }) } else { Ok(()) }
     }
 
-    /// Keeps a history, unless the file might then take more than `limit` bytes.
+    /// Keeps a history, without its runs or not at all where the file might otherwise take more than `limit` bytes; a
+    /// note says so.
     pub(crate) fn keep_history(&mut self, history: History, limit: u64) {
-        let of = |m| postcard::experimental::serialized_size(m).unwrap_or(0) as u64;
-        let learners: u64 = self.learners.iter().flat_map(|l| &l.models).map(of).sum();
         self.history = Some(history);
-        match self.history_bytes() {
-            Some(bytes) if learners + bytes <= limit => {}
-            _ => self.history = None,
+        if self.history_fits(limit) {
+            return;
         }
+        let n_runs = self.history.as_mut().map_or(0, |history| {
+            history.n_trials_left_out = std::mem::take(&mut history.trials).len();
+            history.n_trials_left_out
+        });
+        let what = if self.history_fits(limit) {
+            format!("the {n_runs} runs are left out of the history")
+        } else {
+            self.history = None;
+            "the history is left out".to_owned()
+        };
+        self.report.notes.push(format!("{what}, to keep to the limit of the model's size"));
+    }
+
+    fn history_fits(&self, limit: u64) -> bool {
+        self.history_bytes().is_some_and(|bytes| self.learners_bytes() + bytes <= limit)
+    }
+
+    /// How many bytes the base learners take before they are packed.
+    fn learners_bytes(&self) -> u64 {
+        let of = |m| postcard::experimental::serialized_size(m).unwrap_or(0) as u64;
+        self.learners.iter().flat_map(|l| &l.models).map(of).sum()
     }
 
     /// How many bytes of the file the history takes.
@@ -111,5 +130,40 @@ impl Model {
             return wrong("the parts of a base learner do not fit together");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use pitchpipe_table::{Column, Dataset, Labels};
+
+    use crate::AutoMl;
+
+    #[test]
+    fn runs_are_left_out_before_the_rest_of_the_history() {
+        let numbers: Vec<f64> = (0..60).map(|i| f64::from(i * 37 % 23)).collect();
+        let labels = Labels::from_codes((0..60).map(|i| i % 2), 2);
+        let dataset = Dataset::new(vec![Column::numeric(numbers)], labels);
+        let automl = AutoMl::new().time_budget(Duration::from_secs(600)).repeatable(true);
+        let mut model = automl.max_evaluations(20).fit(&dataset).expect("a model");
+        let history = model.history.clone().expect("a history");
+        let n = history.trials.len();
+        let with_runs = model.history_bytes().expect("a history");
+        let learners = model.learners_bytes();
+        let mut kept = |limit: u64| {
+            model.report.notes.clear();
+            model.keep_history(history.clone(), limit);
+            let kept = model.history.as_ref().map(|h| (h.trials.len(), h.n_trials_left_out));
+            (kept, model.report.notes.concat())
+        };
+        assert_eq!(kept(learners + with_runs), (Some((n, 0)), String::new()));
+        let (without, note) = kept(learners + with_runs - 1);
+        assert_eq!(without, Some((0, n)));
+        assert!(note.starts_with(&format!("the {n} runs are left out")), "{note}");
+        let (without, note) = kept(learners);
+        assert_eq!(without, None);
+        assert!(note.starts_with("the history is left out"), "{note}");
     }
 }

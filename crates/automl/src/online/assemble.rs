@@ -52,7 +52,8 @@ impl Fit<'_> {
         // What is scored would have to fit the limit as well.
         match evidence.score(self.automl.model_size_limit, scoring_deadline) {
             Some(honest) => {
-                let has_forest = honest.baselines.iter().any(|baseline| baseline.name == FOREST);
+                let has_forest =
+                    honest.standing.baselines.iter().any(|baseline| baseline.name == FOREST);
                 if !has_forest && ended.stop != StopReason::Cancelled {
                     model.report.notes.push(NO_FOREST.to_owned());
                 }

@@ -13,7 +13,7 @@ use super::refit;
 use super::search::{Fit, Found};
 use super::{AutoMlError, Event, Happened, Method, PaperOptions};
 use crate::ensemble::Combination;
-use crate::history::Recorder;
+use crate::history::{Landscape, Recorder};
 use crate::model::{Model, kinds_of};
 use crate::surrogate::Surrogate;
 
@@ -242,11 +242,17 @@ impl AutoMl {
         })?;
         model.report.budget_secs = budget_secs;
         if let Some(recorder) = recorder {
-            let surrogate = self.surrogate.clone().unwrap_or_else(Surrogate::embedded);
-            let history = recorder.finish(dataset, &surrogate, &model);
+            let history = recorder.finish(dataset, self.landscape(), &model);
             model.keep_history(history, self.model_size_limit);
         }
         Ok(model)
+    }
+
+    /// What was predicted before the search. Only `auto` begins with mean errors: the paper's methods predict from
+    /// embeddings, which say nothing before something has run.
+    fn landscape(&self) -> Option<Landscape> {
+        let surrogate = || self.surrogate.clone().unwrap_or_else(Surrogate::embedded);
+        (self.method == Method::Auto).then(surrogate).and_then(|s| Landscape::of(&s))
     }
 
     fn search(

@@ -9,10 +9,10 @@ use super::Measured;
 use super::combine::LIBRARY;
 use super::library::{Learner, MOST_OF_A_KIND, Rule};
 use crate::ensemble::{
-    CHOOSING_CELLS, Choice, Combination, GreedySettings, NewTrial, PARTS, Tried, standard_errors,
+    CHOOSING_CELLS, Choice, Combination, GreedySettings, NewTrial, PARTS, Tried,
 };
 use crate::model::Model;
-use crate::scores::{Baseline, OutOfFold, Scores};
+use crate::scores::{OutOfFold, Standing};
 
 /// The share of the budget that scoring may take.
 pub(crate) const SHARE: f64 = 0.03;
@@ -40,9 +40,7 @@ pub(crate) struct Evidence {
 /// A score that the model can be held to.
 pub(crate) struct Honest {
     pub(crate) out_of_fold: OutOfFold,
-    pub(crate) scores: Scores,
-    pub(crate) standard_errors: Option<Scores>,
-    pub(crate) baselines: Vec<Baseline>,
+    pub(crate) standing: Standing,
 }
 
 impl Evidence {
@@ -127,39 +125,38 @@ impl Evidence {
             probabilities: fitted.probabilities,
         };
         let dependence = self.dependence.select(&fitted.rows);
-        Some(Honest {
-            scores: out_of_fold.scores(),
-            standard_errors: standard_errors(&out_of_fold, &dependence),
-            baselines: self.baselines(&out_of_fold.truth, &fitted.rows),
-            out_of_fold,
-        })
+        let forest = self.forest(&out_of_fold.truth, &fitted.rows);
+        let beside = forest.map(|forest| (FOREST, forest));
+        let standing = out_of_fold.standing_beside(&dependence, priors, beside);
+        Some(Honest { out_of_fold, standing })
     }
 
-    /// What the most common class and, where there was time for it, a forest of default settings score on the same rows.
-    fn baselines(&self, truth: &Labels, rows: &[usize]) -> Vec<Baseline> {
+    /// What a forest of default settings says of the same rows, where there was time for it.
+    fn forest(&self, truth: &Labels, rows: &[usize]) -> Option<OutOfFold> {
         let Rule { priors, decision, .. } = &self.rule;
-        let mut all = vec![Baseline::majority_class(priors, truth)];
-        if let Some(forest) = self.tried.plain() {
-            let probabilities: Vec<f64> =
-                forest.probabilities(rows, truth.n_classes()).into_iter().map(f64::from).collect();
-            let native = Labels::from_codes(forest.labels_of(rows), truth.n_classes());
-            let labels = decision.decide(&native, &probabilities, priors);
-            let scores = Scores::of(truth, &labels, &probabilities);
-            all.push(Baseline { name: FOREST.into(), scores });
-        }
-        all
+        let forest = self.tried.plain()?;
+        let probabilities: Vec<f64> =
+            forest.probabilities(rows, truth.n_classes()).into_iter().map(f64::from).collect();
+        let native = Labels::from_codes(forest.labels_of(rows), truth.n_classes());
+        let labels = decision.decide(&native, &probabilities, priors);
+        Some(OutOfFold { truth: truth.clone(), labels, probabilities })
     }
 }
 
 impl Model {
     /// From here on this is what is said about the model.
     pub(crate) fn take_score(&mut self, honest: Honest) {
-        self.report.measured = Measured::CrossFitted;
-        self.report.n_rows_scored = honest.out_of_fold.truth.len();
-        self.report.scores = honest.scores;
-        self.report.standard_errors = honest.standard_errors;
-        self.report.baselines = honest.baselines;
-        self.out_of_fold = Some(honest.out_of_fold);
+        self.take(Measured::CrossFitted, honest.standing, honest.out_of_fold);
+    }
+
+    /// The same of predictions of any rows that it was not chosen by.
+    pub(super) fn take(&mut self, measured: Measured, standing: Standing, scored: OutOfFold) {
+        self.report.measured = measured;
+        self.report.n_rows_scored = scored.truth.len();
+        self.report.scores = standing.scores;
+        self.report.standard_errors = standing.standard_errors;
+        self.report.baselines = standing.baselines;
+        self.out_of_fold = Some(scored);
     }
 }
 

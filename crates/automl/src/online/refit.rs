@@ -14,9 +14,8 @@ use super::honest::{FOREST, plain_forest};
 use super::more_rows::affordable;
 use super::search::memory_limit;
 use super::{AutoMl, Measured, StopReason};
-use crate::ensemble::standard_errors;
 use crate::model::Model;
-use crate::scores::{Baseline, OutOfFold, Scores};
+use crate::scores::OutOfFold;
 use crate::surrogate::Surrogate;
 
 /// The share of the budget that is kept for fitting again.
@@ -76,26 +75,25 @@ impl Refit<'_> {
         let (truth, probabilities) =
             (held_out.labels().clone(), said.probabilities.values().to_vec());
         let scored = OutOfFold { truth, labels: said.labels, probabilities };
-        model.take_held_out(scored, held_out.dependence());
-        match self.forest(model, held_out) {
-            Some(forest) => model.report.baselines.push(forest),
-            None if self.is_cancelled() => (),
-            None => model.report.notes.push(NO_FOREST.to_owned()),
+        let forest = self.forest(model, held_out);
+        let lacks_forest = forest.is_none() && !self.is_cancelled();
+        model.take_held_out(scored, forest, held_out.dependence());
+        if lacks_forest {
+            model.report.notes.push(NO_FOREST.to_owned());
         }
     }
 
-    /// What a plain forest on as many rows as the model has learnt from scores on those held out, if there is time for it.
-    fn forest(&self, model: &Model, held_out: &Dataset) -> Option<Baseline> {
+    /// What a plain forest on as many rows as the model has learnt from says of those held out, if there is time for it.
+    fn forest(&self, model: &Model, held_out: &Dataset) -> Option<OutOfFold> {
         let rows = self.sample(self.dataset, model.report.n_rows_used);
         let most = Instant::now() + self.automl.budget.mul_f64(FOREST_SHARE);
         let most = if self.automl.repeatable { self.deadline() } else { most };
         let ctx = self.context(most.min(self.deadline()));
         let forest = plain_forest()?.fit(&rows, &ctx).ok()?;
         let said = forest.predict(held_out.frame(), &ctx).ok()?;
-        let probabilities = said.probabilities.values();
-        let labels = model.decision.decide(&said.labels, probabilities, &model.priors);
-        let scores = Scores::of(held_out.labels(), &labels, probabilities);
-        Some(Baseline { name: FOREST.into(), scores })
+        let probabilities = said.probabilities.values().to_vec();
+        let labels = model.decision.decide(&said.labels, &probabilities, &model.priors);
+        Some(OutOfFold { truth: held_out.labels().clone(), labels, probabilities })
     }
 
     /// Fits again on all rows, those held out with the others.
@@ -249,15 +247,16 @@ impl Refit<'_> {
 impl Model {
     /// From here on what it scores on rows that nothing had seen is what is said about it; what was said of the scores before
     /// is no longer so.
-    fn take_held_out(&mut self, scored: OutOfFold, dependence: &Dependence) {
-        let truth = &scored.truth;
-        self.report.baselines = vec![Baseline::majority_class(&self.priors, truth)];
+    fn take_held_out(
+        &mut self,
+        scored: OutOfFold,
+        forest: Option<OutOfFold>,
+        dependence: &Dependence,
+    ) {
         self.report.notes.retain(|note| note != FLATTERS && note != NO_FOREST);
-        self.report.measured = Measured::HeldOut;
-        self.report.n_rows_scored = truth.len();
-        self.report.scores = scored.scores();
-        self.report.standard_errors = standard_errors(&scored, dependence);
-        self.out_of_fold = Some(scored);
+        let beside = forest.map(|forest| (FOREST, forest));
+        let standing = scored.standing_beside(dependence, &self.priors, beside);
+        self.take(Measured::HeldOut, standing, scored);
     }
 
     /// Whether these models would keep to a limit of bytes.

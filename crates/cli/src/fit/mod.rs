@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 pub(crate) use args::{FitArgs, port};
 pub(crate) use live::not_served;
-pub use notes::without_cells as notes_without_cells;
 use pitchpipe_automl::online::address_space_limit;
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Model, PaperOptions};

@@ -47,6 +47,16 @@ fn every_command_keeps_to_its_schema_and_they_agree() {
     let evaluated = run(folder, &["evaluate", "m.pp", "penguins.csv", "--json"]);
     let evaluated: Value = serde_json::from_str(&evaluated).unwrap();
     assert_eq!(check(&evaluated, "evaluation.json"), [""; 0]);
+    let compared = run(
+        folder,
+        &["compare", "m.pp", "m.pp", "--table", "penguins.csv", "--json", "--out", "c.html"],
+    );
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(check(&compared, "comparison.json"), [""; 0]);
+    assert_eq!(compared["models"][1]["difference"]["difference"], 0.0);
+    assert_eq!(compared["models"][1]["evaluation"]["scores"], evaluated["scores"]);
+    let baselines = inspected["report"]["baselines"].as_array().unwrap();
+    assert!(baselines.iter().all(|b| b["difference_standard_errors"].is_object()), "{baselines:?}");
     let names =
         |scores: &Value| -> Vec<String> { scores.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(names(&evaluated["scores"]), names(&inspected["report"]["scores"]));

@@ -1,5 +1,6 @@
 //! What is counted of each class, and the scores of labels that follow from it.
 
+use super::Metric;
 use crate::Labels;
 
 /// How many rows of each class there are, were predicted, and were predicted rightly. All that scores of labels need: a
@@ -25,13 +26,37 @@ impl ClassCounts {
     pub fn new(truth: &Labels, predicted: &Labels) -> Self {
         assert_eq!(truth.len(), predicted.len(), "one prediction per row");
         assert_eq!(truth.n_classes(), predicted.n_classes(), "predictions of the same classes");
-        let mut classes = vec![Counts::default(); truth.n_classes()];
-        for (&t, &p) in truth.codes().iter().zip(predicted.codes()) {
-            classes[t as usize].truly += 1;
-            classes[p as usize].predicted += 1;
-            classes[t as usize].right += usize::from(t == p);
+        let rows = truth.codes().iter().zip(predicted.codes());
+        Self::of_tallies(truth.n_classes(), rows.map(|(&t, &p)| (t, p, 1)))
+    }
+
+    /// Of tallies: how many rows are of a class and were predicted as another, or as the same.
+    ///
+    /// # Panics
+    /// If there are not so many classes.
+    pub fn of_tallies(
+        n_classes: usize,
+        tallies: impl IntoIterator<Item = (u32, u32, usize)>,
+    ) -> Self {
+        let mut counts = Self { n_rows: 0, classes: vec![Counts::default(); n_classes] };
+        for (truth, predicted, n) in tallies {
+            counts.n_rows += n;
+            counts.classes[truth as usize].truly += n;
+            counts.classes[predicted as usize].predicted += n;
+            counts.classes[truth as usize].right += if truth == predicted { n } else { 0 };
         }
-        Self { n_rows: truth.len(), classes }
+        counts
+    }
+
+    /// The score by a metric; `None` where it looks at probabilities, which are not counted.
+    pub fn score(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::BalancedError => Some(self.balanced_error_rate()),
+            Metric::BalancedAccuracy => Some(self.balanced_accuracy()),
+            Metric::Accuracy => Some(self.accuracy()),
+            Metric::MacroF1 => Some(self.macro_f1()),
+            Metric::LogLoss | Metric::RocAuc => None,
+        }
     }
 
     /// See [`balanced_error_rate`].

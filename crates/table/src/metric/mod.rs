@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use confusion::ConfusionMatrix;
 pub use counts::{ClassCounts, accuracy, balanced_accuracy, balanced_error_rate, macro_f1};
 pub use decision::Decision;
-pub use probability::{brier_score, log_loss, roc_auc};
+pub use probability::{brier_score, log_loss, log_losses, roc_auc};
 
 use crate::Labels;
 

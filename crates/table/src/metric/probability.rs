@@ -10,10 +10,19 @@ use crate::Labels;
 /// # Panics
 /// If the probabilities are not one row per label, or if there are none.
 pub fn log_loss(truth: &Labels, probabilities: &[f64]) -> f64 {
-    let rows = rows(truth, probabilities);
-    let loss =
-        |(row, class): (&[f64], usize)| -row[class].clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln();
-    rows.map(loss).sum::<f64>() / truth.len() as f64
+    log_losses(truth, probabilities).sum::<f64>() / truth.len() as f64
+}
+
+/// What each row adds to [`log_loss`], before the mean.
+///
+/// # Panics
+/// As [`log_loss`].
+pub fn log_losses<'a>(
+    truth: &'a Labels,
+    probabilities: &'a [f64],
+) -> impl Iterator<Item = f64> + 'a {
+    rows(truth, probabilities)
+        .map(|(row, class)| -row[class].clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln())
 }
 
 /// The mean squared distance between the probabilities and the truth (one for the true class, zero for
