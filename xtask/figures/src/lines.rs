@@ -82,7 +82,7 @@ pub(crate) fn systems(table: &Table, path: &Path) -> Said {
             log_x: true,
             log_y,
             legend: false,
-            ticks: table.numbers("budget_s"),
+            ticks: table.distinct("budget_s").iter().filter_map(|b| b.parse().ok()).collect(),
             ..axes("", "budget, seconds (log)", y)
         };
         panel(&parts[0], &log("mean rank (lower is better)", false), &of("mean_rank"))?;
@@ -156,5 +156,21 @@ pub(crate) fn runtime_panels(table: &Table, path: &Path) -> Said {
             panel(part, &axes, &series)?;
         }
         Ok(())
+    })
+}
+
+pub(crate) fn meta_features(table: &Table, path: &Path) -> Said {
+    let cells = table.numbers("rows").into_iter().zip(table.numbers("columns"));
+    let cells: Vec<f64> = cells.map(|(n, p)| n * p).collect();
+    let of = |column: &str, name: &str, colour| Series {
+        name: name.to_owned(),
+        points: cells.iter().copied().zip(table.numbers(column)).collect(),
+        colour,
+        is_line: false,
+    };
+    let series = [of("secs_all", "all", 2), of("secs_without_landmarks", "without landmarks", 1)];
+    figure(path, (760, 480), "What meta-features take to compute", &table.data, |area| {
+        let plain = axes("", "cells of the table (log)", "seconds (log)");
+        panel(area, &Axes { log_x: true, log_y: true, ..plain }, &series)
     })
 }

@@ -33,6 +33,8 @@ fn draw(name: &str, table: &Table, path: &Path) -> Said {
         "landscapes" => lines::landscapes(table, path),
         "systems" | "systems-no-floor" | "systems-sparse" => lines::systems(table, path),
         "systems-paired" => whiskers::paired(table, path),
+        "meta-features" => lines::meta_features(table, path),
+        "meta-prior" => whiskers::meta_prior(table, path),
         _ => Err(format!("no figure is called {name}")),
     }
 }

@@ -34,50 +34,81 @@ pub(crate) fn paired(table: &Table, path: &Path) -> Said {
         for own in &tables {
             let (part, below) = rest.split_vertically(n_pairs(own) * ROW + 90);
             let (left, right) = part.split_horizontally(740);
-            let name = own.distinct("table").concat();
-            whiskers(&left, own, &budgets, (&name, 340), ("difference", "difference_se"))?;
-            let again = format!("{name}, replicates");
-            whiskers(
-                &right,
-                own,
-                &budgets,
-                (&again, 10),
-                ("replicate_difference", "replicate_se"),
-            )?;
+            let title = own.distinct("table").concat();
+            let of = |mean: &str, se: &str| Marks {
+                names: names(own),
+                groups: own.words("budget_s").into_iter().map(str::to_owned).collect(),
+                means: own.numbers(mean),
+                errors: own.numbers(se),
+            };
+            whiskers(&left, &of("difference", "difference_se"), &budgets, (&title, 340))?;
+            let again = format!("{title}, replicates");
+            let marks = of("replicate_difference", "replicate_se");
+            whiskers(&right, &marks, &budgets, (&again, 10))?;
             rest = below;
         }
         Ok(())
     })
 }
 
-/// The pairs of a table, in their order.
-fn pairs(table: &Table) -> Vec<String> {
+/// How much better errors are predicted than by the mean, a panel for each measure.
+pub(crate) fn meta_prior(table: &Table, path: &Path) -> Said {
+    let measures = table.distinct("measure");
+    let rows = table.distinct("from").len() as i32 * ROW / 2 + 90;
+    let title = "Before anything has run: less than by the mean alone (two standard errors)";
+    figure(path, (1180, (rows + 100) as u32), title, &table.data, |area| {
+        let mut rest = area.clone();
+        for (at, measure) in measures.iter().enumerate() {
+            let own = table.only("measure", measure);
+            let (part, right) = rest.split_horizontally(if at == 0 { 540 } else { 300 });
+            let marks = Marks {
+                names: own.words("from").into_iter().map(str::to_owned).collect(),
+                groups: vec![String::new(); own.words("from").len()],
+                means: own.numbers("less"),
+                errors: own.numbers("less_se"),
+            };
+            whiskers(&part, &marks, &[""], (measure, if at == 0 { 250 } else { 10 }))?;
+            rest = right;
+        }
+        Ok(())
+    })
+}
+
+/// The names of the pairs of a table, row by row.
+fn names(table: &Table) -> Vec<String> {
+    let both = table.words("system").into_iter().zip(table.words("less"));
+    both.map(|(a, b)| format!("{a} - {b}")).collect()
+}
+
+/// The distinct ones, in their order.
+fn distinct(names: &[String]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for (a, b) in table.words("system").into_iter().zip(table.words("less")) {
-        let name = format!("{a} - {b}");
-        if !found.contains(&name) {
-            found.push(name);
+    for name in names {
+        if !found.contains(name) {
+            found.push(name.clone());
         }
     }
     found
 }
 
 fn n_pairs(table: &Table) -> i32 {
-    pairs(table).len() as i32
+    distinct(&names(table)).len() as i32
+}
+
+/// Means with their standard errors, each of a name and of a group.
+struct Marks {
+    names: Vec<String>,
+    groups: Vec<String>,
+    means: Vec<f64>,
+    errors: Vec<f64>,
 }
 
 /// One panel; `(title, room)` has the pixels for names, which are left out where there is little.
-fn whiskers(
-    area: &Area<'_>,
-    table: &Table,
-    budgets: &[&str],
-    (title, room): (&str, u32),
-    (mean, se): (&str, &str),
-) -> Said {
-    let names = pairs(table);
+fn whiskers(area: &Area<'_>, marks: &Marks, groups: &[&str], (title, room): (&str, u32)) -> Said {
+    let names = distinct(&marks.names);
     let n = names.len() as f64;
-    let (means, errors) = (table.numbers(mean), table.numbers(se));
-    let ends = means.iter().zip(&errors).map(|(m, e)| m.abs() + 2.0 * e);
+    let (means, errors) = (&marks.means, &marks.errors);
+    let ends = means.iter().zip(errors).map(|(m, e)| m.abs() + 2.0 * e);
     let most = 1.05 * ends.fold(0.0, f64::max);
     let rows = Scale::new(0.0..n, (0..names.len()).map(|i| n - 0.5 - i as f64).collect());
     let mut chart = ChartBuilder::on(area)
@@ -91,7 +122,7 @@ fn whiskers(
     chart
         .configure_mesh()
         .x_desc("difference of errors")
-        .x_labels(7)
+        .x_labels(if room > 100 { 7 } else { 5 })
         .y_labels(names.len())
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
@@ -103,18 +134,16 @@ fn whiskers(
         .map_err(|e| e.to_string())?;
     let zero = PathElement::new([(0.0, 0.0), (0.0, n)], BLACK.stroke_width(1));
     chart.draw_series([zero]).map_err(|e| e.to_string())?;
-    let (systems, less, of) = (table.words("system"), table.words("less"), table.words("budget_s"));
     for i in 0..means.len() {
-        let pair = format!("{} - {}", systems[i], less[i]);
-        let row = names.iter().position(|n| *n == pair).unwrap_or(0) as f64;
-        let budget = budgets.iter().position(|b| *b == of[i]).unwrap_or(0);
-        let y = n - row - 0.2 - 0.2 * budget as f64;
-        let colour = colour(budget + 1);
+        let row = names.iter().position(|n| *n == marks.names[i]).unwrap_or(0) as f64;
+        let group = groups.iter().position(|g| *g == marks.groups[i]).unwrap_or(0);
+        let y = n - row - (group as f64 + 1.0) / (groups.len() as f64 + 1.0);
+        let colour = colour(group + 1);
         let (m, e) = (means[i], 2.0 * errors[i]);
         let whisker = PathElement::new([(m - e, y), (m + e, y)], colour.stroke_width(2));
         chart.draw_series([whisker]).map_err(|e| e.to_string())?;
         let at = [(m, y)].into_iter();
-        let drawn = match (budget + 1) % 3 {
+        let drawn = match (group + 1) % 3 {
             0 => chart.draw_series(at.map(|p| Circle::new(p, 3, colour.filled()))),
             1 => chart.draw_series(at.map(|p| TriangleMarker::new(p, 4, colour.filled()))),
             _ => chart.draw_series(at.map(|p| Cross::new(p, 3, colour.stroke_width(2)))),
