@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::{python, wheel};
+use crate::{experiment, python, wheel};
 
 /// Formatting, lints, then every test.
 pub(crate) fn ci() -> Result<(), String> {
@@ -42,7 +42,9 @@ fn every_test(needs_browser: bool) -> Result<(), String> {
     // Exported scripts run on the oldest and on the newest scikit-learn that `export --help` names.
     pytest("export-oldest", "tests/python/test_export.py")?;
     pytest("export-newest", "tests/python/test_export.py")?;
-    wheel::test()
+    wheel::test()?;
+    // The paper's claims that must hold, on a small part of each experiment.
+    experiment::check()
 }
 
 /// Runs a command, echoing it first; fails if it fails.

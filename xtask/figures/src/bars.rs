@@ -14,6 +14,7 @@ fn bars(area: &Area<'_>, y: &str, names: &[String], groups: &[(String, Vec<f64>)
     let room = if groups.len() > 1 { 1.45 } else { 1.12 };
     let highest = groups.iter().flat_map(|g| &g.1).copied().fold(0.0, f64::max) * room;
     let n = names.len() as f64;
+    let is_percent = y.starts_with("percent");
     let mut chart = ChartBuilder::on(area)
         .margin(10)
         .x_label_area_size(44)
@@ -25,6 +26,10 @@ fn bars(area: &Area<'_>, y: &str, names: &[String], groups: &[(String, Vec<f64>)
         .disable_x_mesh()
         .disable_x_axis()
         .y_desc(y)
+        // Above a hundred per cent there is the legend alone.
+        .y_label_formatter(&|v| {
+            if is_percent && *v > 100.0 { String::new() } else { v.to_string() }
+        })
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
         .label_style((FONT, 12))

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use crate::Said;
-use crate::panel::{Axes, Series, figure, panel};
+use crate::panel::{Axes, Series, figure, legend, legend_height, panel};
 use crate::table::Table;
 
 /// Plain axes.
 fn axes<'a>(title: &'a str, x: &'a str, y: &'a str) -> Axes<'a> {
-    Axes { title, x, y, log_x: false, log_y: false, legend: true }
+    let (ticks, y_ends) = (Vec::new(), None);
+    Axes { title, x, y, log_x: false, log_y: false, legend: true, ticks, y_ends }
 }
 
 /// A line for each distinct cell of a column.
@@ -71,18 +72,38 @@ pub(crate) fn designs(table: &Table, path: &Path) -> Said {
 }
 
 pub(crate) fn systems(table: &Table, path: &Path) -> Said {
-    figure(path, (1180, 620), "Systems against time", &table.data, |area| {
-        let parts = area.split_evenly((1, 2));
+    figure(path, (1240, 600), "Systems against time", &table.data, |area| {
         let of = |y| lines(table, "system", "budget_s", y);
-        let log = |y, legend| Axes { log_x: true, legend, ..axes("", "budget, seconds (log)", y) };
+        let names = of("mean_rank");
+        let height = area.dim_in_pixel().1 as i32 - legend_height(names.len(), 3);
+        let (top, bottom) = area.split_vertically(height);
+        let parts = top.split_evenly((1, 3));
+        let log = |y, log_y| Axes {
+            log_x: true,
+            log_y,
+            legend: false,
+            ticks: table.distinct("budget_s").iter().filter_map(|b| b.parse().ok()).collect(),
+            ..axes("", "budget, seconds (log)", y)
+        };
         panel(&parts[0], &log("mean rank (lower is better)", false), &of("mean_rank"))?;
-        panel(&parts[1], &log("regret, recorded errors", true), &of("regret"))
+        panel(&parts[1], &log("regret, recorded errors (log)", true), &of("regret"))?;
+        let again = of("replicate_regret");
+        panel(&parts[2], &log("regret, replicate errors (log)", true), &again)?;
+        legend(&bottom, &names, 3)
     })
 }
 
+/// Beside it the zoomed figure, of the same table.
 pub(crate) fn landscapes(table: &Table, path: &Path) -> Said {
+    let title = "Hyperparameter landscapes after 135 s";
+    landscapes_from(table, path, title, Some((0.0, 0.75)))?;
+    let zoomed = path.with_file_name("landscapes-zoomed.svg");
+    landscapes_from(table, &zoomed, &format!("{title}, zoomed in: axes do not start at 0"), None)
+}
+
+fn landscapes_from(table: &Table, path: &Path, title: &str, y_ends: Option<(f64, f64)>) -> Said {
     let sets = table.distinct("dataset");
-    figure(path, (1080, 760), "Hyperparameter landscapes after 135 s", &table.data, |area| {
+    figure(path, (1080, 760), title, &table.data, |area| {
         let parts = area.split_evenly((2, 2));
         for (part, set) in parts.iter().zip(sets) {
             let own = table.only("dataset", set);
@@ -98,7 +119,8 @@ pub(crate) fn landscapes(table: &Table, path: &Path) -> Said {
             };
             let series = [of("true", 0, true), of("replicates", 3, true), of("predicted", 2, true)];
             let title = format!("{kind}, OpenML {set}");
-            panel(part, &axes(&title, "setting, in the order of the grid", "error"), &series)?;
+            let plain = axes(&title, "setting, in the order of the grid", "error");
+            panel(part, &Axes { y_ends, ..plain }, &series)?;
         }
         Ok(())
     })
@@ -134,5 +156,21 @@ pub(crate) fn runtime_panels(table: &Table, path: &Path) -> Said {
             panel(part, &axes, &series)?;
         }
         Ok(())
+    })
+}
+
+pub(crate) fn meta_features(table: &Table, path: &Path) -> Said {
+    let cells = table.numbers("rows").into_iter().zip(table.numbers("columns"));
+    let cells: Vec<f64> = cells.map(|(n, p)| n * p).collect();
+    let of = |column: &str, name: &str, colour| Series {
+        name: name.to_owned(),
+        points: cells.iter().copied().zip(table.numbers(column)).collect(),
+        colour,
+        is_line: false,
+    };
+    let series = [of("secs_all", "all", 2), of("secs_without_landmarks", "without landmarks", 1)];
+    figure(path, (760, 480), "What meta-features take to compute", &table.data, |area| {
+        let plain = axes("", "cells of the table (log)", "seconds (log)");
+        panel(area, &Axes { log_x: true, log_y: true, ..plain }, &series)
     })
 }

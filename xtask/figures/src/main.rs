@@ -6,6 +6,7 @@ mod heat;
 mod lines;
 mod panel;
 mod table;
+mod whiskers;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,7 +31,10 @@ fn draw(name: &str, table: &Table, path: &Path) -> Said {
         "runtime-panels" => lines::runtime_panels(table, path),
         "designs-slice" | "designs-whole" => lines::designs(table, path),
         "landscapes" => lines::landscapes(table, path),
-        "systems" | "systems-sparse" => lines::systems(table, path),
+        "systems" | "systems-no-floor" | "systems-sparse" => lines::systems(table, path),
+        "systems-paired" => whiskers::paired(table, path),
+        "meta-features" => lines::meta_features(table, path),
+        "meta-prior" => whiskers::meta_prior(table, path),
         _ => Err(format!("no figure is called {name}")),
     }
 }

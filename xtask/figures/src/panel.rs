@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use crate::Said;
@@ -27,6 +29,9 @@ pub(crate) const COLOURS: [RGBColor; 10] = [
 
 /// Room above what is drawn for each line of a legend, as a share of the axis.
 const LEGEND_ROOM: f64 = 0.075;
+
+/// Height of a line of a legend of its own, in pixels.
+const LEGEND_LINE: i32 = 18;
 
 /// The font of all text.
 pub(crate) const FONT: &str = "sans-serif";
@@ -101,6 +106,10 @@ pub(crate) struct Axes<'a> {
     pub(crate) log_x: bool,
     pub(crate) log_y: bool,
     pub(crate) legend: bool,
+    /// Where the x axis has numbers; round ones, where nothing is said.
+    pub(crate) ticks: Vec<f64>,
+    /// Where the y axis begins and ends; where the points lie, where nothing is said.
+    pub(crate) y_ends: Option<(f64, f64)>,
 }
 
 /// Where points lie, with some room around them.
@@ -117,16 +126,60 @@ fn range(values: impl Iterator<Item = f64>, is_log: bool) -> Range<f64> {
     if is_log || low < 0.0 || low > 0.5 * high { low - room..high + room } else { 0.0..high + room }
 }
 
+/// An axis with numbers where it is told.
+pub(crate) struct Scale {
+    ends: RangedCoordf64,
+    ticks: Vec<f64>,
+}
+
+impl Scale {
+    pub(crate) fn new(ends: Range<f64>, ticks: Vec<f64>) -> Self {
+        Self { ends: ends.into(), ticks }
+    }
+}
+
+impl Ranged for Scale {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        self.ends.map(value, limit)
+    }
+
+    fn key_points<H: KeyPointHint>(&self, _: H) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.ends.range()
+    }
+}
+
+/// Round numbers within a range: 1, 2 and 5 times powers of ten on axes of logarithms (the powers alone, where those are
+/// many), about six of them on others.
+fn round_ticks(within: &Range<f64>, is_log: bool) -> Vec<f64> {
+    let (low, high) = (within.start, within.end);
+    if is_log {
+        let decades = (low.floor() as i32)..=(high.ceil() as i32);
+        let steps: &[f64] = if high - low > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let all = decades.flat_map(|d| steps.iter().map(move |s| s.log10() + f64::from(d)));
+        return all.filter(|t| (low..=high).contains(t)).collect();
+    }
+    let rough = (high - low) / 6.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
+    let step = step.unwrap_or(10.0 * power);
+    let first = (low / step).ceil() as i64;
+    (first..).map(|i| i as f64 * step).take_while(|t| *t <= high).collect()
+}
+
 /// A number on an axis.
 fn tick(value: f64, is_log: bool) -> String {
     let value = if is_log { 10_f64.powf(value) } else { value };
     match value.abs() {
-        v if v >= 1000.0 => format!("{value:.0}"),
-        v if v >= 10.0 => format!("{value:.0}"),
-        v if v >= 1.0 || v == 0.0 => format!("{value:.1}"),
-        v if v >= 0.1 => format!("{value:.2}"),
-        v if v >= 0.001 => format!("{value:.3}"),
-        _ => format!("{value:.0e}"),
+        v if v < 0.0005 && v > 0.0 => format!("{value:.0e}"),
+        // As many decimals as it takes.
+        _ => format!("{:.3}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
     }
 }
 
@@ -139,6 +192,9 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
     let all: Vec<(f64, f64)> = series.iter().flat_map(|s| &s.points).map(|&p| place(p)).collect();
     let xs = range(all.iter().map(|p| p.0), axes.log_x);
     let mut ys = range(all.iter().map(|p| p.1), axes.log_y);
+    if let Some((low, high)) = axes.y_ends {
+        ys = low..high;
+    }
     if axes.legend {
         // Room for it above what is drawn.
         ys.end += LEGEND_ROOM * (ys.end - ys.start) * series.len() as f64;
@@ -148,13 +204,19 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
     if !axes.title.is_empty() {
         builder.caption(axes.title, (FONT, 14));
     }
+    let x_ticks = match axes.ticks.is_empty() {
+        true => round_ticks(&xs, axes.log_x),
+        false => axes.ticks.iter().map(|&t| place((t, 1.0)).0).collect(),
+    };
+    let y_ticks = round_ticks(&ys, axes.log_y);
+    let (xs, ys) = (Scale::new(xs, x_ticks), Scale::new(ys, y_ticks));
     let mut chart = builder.build_cartesian_2d(xs, ys).map_err(|e| e.to_string())?;
     chart
         .configure_mesh()
         .x_desc(axes.x)
         .y_desc(axes.y)
-        .x_labels(6)
-        .y_labels(6)
+        .x_labels(12)
+        .y_labels(12)
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
         .label_style((FONT, 12))
@@ -198,6 +260,34 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
             .border_style(RGBColor(190, 190, 190))
             .label_font((FONT, 12))
             .draw()
+            .map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+/// The height of a legend of its own, in pixels.
+pub(crate) fn legend_height(n_series: usize, columns: usize) -> i32 {
+    LEGEND_LINE * n_series.div_ceil(columns) as i32 + 8
+}
+
+/// A legend of its own, in so many columns, for panels that have the same series.
+pub(crate) fn legend(area: &Area<'_>, series: &[Series], columns: usize) -> Said {
+    let width = area.dim_in_pixel().0 as i32 / columns as i32;
+    for (at, own) in series.iter().enumerate() {
+        let colour = colour(own.colour);
+        let x = 70 + (at % columns) as i32 * (width - 20);
+        let y = LEGEND_LINE * (at / columns) as i32 + 8;
+        area.draw(&PathElement::new([(x, y), (x + 22, y)], colour.stroke_width(3)))
+            .map_err(|e| e.to_string())?;
+        let middle = (x + 11, y);
+        let drawn = match own.colour % 3 {
+            0 => area.draw(&Circle::new(middle, 4, colour.filled())),
+            1 => area.draw(&TriangleMarker::new(middle, 5, colour.filled())),
+            _ => area.draw(&Cross::new(middle, 4, colour.stroke_width(2))),
+        };
+        drawn.map_err(|e| e.to_string())?;
+        let style = (FONT, 12).into_font().color(&BLACK);
+        area.draw(&Text::new(own.name.as_str(), (x + 28, y - 6), style))
             .map_err(|e| e.to_string())?;
     }
     Ok(())

@@ -4,19 +4,31 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::Command;
 
+use serde::{Deserialize, Serialize};
+
 use crate::python;
 
 /// Rows under named columns.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Csv {
     /// What the numbers were made from.
     data: String,
-    columns: Vec<&'static str>,
+    columns: Vec<String>,
     rows: Vec<Vec<String>>,
+}
+
+/// Where a table comes from.
+pub(crate) struct Origin {
+    /// The commit that the program was built from.
+    pub(crate) commit: String,
+    /// What made the table.
+    pub(crate) command: String,
 }
 
 impl Csv {
     pub(crate) fn new(data: impl Into<String>, columns: &[&'static str]) -> Self {
-        Self { data: data.into(), columns: columns.to_vec(), rows: Vec::new() }
+        let columns = columns.iter().map(|&c| c.to_owned()).collect();
+        Self { data: data.into(), columns, rows: Vec::new() }
     }
 
     /// Adds a row: as many cells as there are columns. Commas within a cell become semicolons.
@@ -40,15 +52,25 @@ impl Csv {
         row[at(column)?].parse().map_err(|e| format!("{column}: {e}"))
     }
 
-    /// Writes it, with the command, the data, the commit and the date in front.
-    pub(crate) fn write(&self, path: &Path, command: &str) -> Result<(), String> {
+    /// How many rows there are.
+    #[cfg(test)]
+    pub(crate) fn n_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Writes it, with the command, the data, the commit and the date in front; all of it or nothing.
+    pub(crate) fn write(&self, path: &Path, origin: &Origin) -> Result<(), String> {
+        let Origin { commit, command } = origin;
         let mut text = format!("# command: {command}\n# data: {}\n", self.data);
-        text += &format!("# commit: {}\n# date: {}\n", commit(), said("date", &["-u", "+%F"]));
+        text += &format!("# commit: {commit}\n# date: {}\n", said("date", &["-u", "+%F"]));
         text += &format!("{}\n", self.columns.join(","));
         for row in &self.rows {
             text += &format!("{}\n", row.join(","));
         }
-        std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+        let part = path.with_extension("csv.part");
+        std::fs::write(&part, text)
+            .and_then(|()| std::fs::rename(&part, path))
+            .map_err(|e| format!("{}: {e}", path.display()))
     }
 }
 
@@ -61,11 +83,11 @@ pub(crate) fn short(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The commit, and whether anything differs from it.
-fn commit() -> String {
+/// The commit, and whether nothing that figures depend on differs from it.
+pub(crate) fn commit() -> (String, bool) {
     let head = said("git", &["rev-parse", "--short", "HEAD"]);
-    let changed = said("git", &["status", "--porcelain", "--", "crates", "xtask"]);
-    if changed.is_empty() { head } else { format!("{head} and changes") }
+    let code = ["status", "--porcelain", "--", "crates", "xtask", "Cargo.lock"];
+    (head, said("git", &code).is_empty())
 }
 
 fn said(program: &str, arguments: &[&str]) -> String {

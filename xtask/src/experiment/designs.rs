@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::csv::{Csv, short};
 use super::replays::{FLOOR_SECS, recording, slice_columns};
 use super::{Context, completed};
+use crate::reference::recorded::{mean, mean_and_error};
 
 const METHODS: [&str; 4] = ["greedy", "weighted", "convex", "random"];
 
@@ -21,14 +22,14 @@ type Found = [f64; 4];
 
 /// Oboe's 183 estimators.
 pub(super) fn slice(context: &Context) -> Result<Csv, String> {
-    compare(context, &slice_columns(), 8, &[0.01, 0.03, 0.1, 0.3], 4, 0.0)
+    compare(context, &slice_columns(), 8, &[0.01, 0.03, 0.1, 0.3], &METHODS, 0.0)
 }
 
 /// All 23,424 pipelines, which the relaxation is not for.
 pub(super) fn whole(context: &Context) -> Result<Csv, String> {
     let columns: Vec<usize> = (0..context.paper.errors.ncols()).collect();
-    let methods = [0.0003, 0.001, 0.003, 0.01];
-    compare(context, &columns, 20, &methods, 3, FLOOR_SECS)
+    let shares: &[f64] = if context.quick { &[0.0003] } else { &[0.0001, 0.0003, 0.001, 0.003] };
+    compare(context, &columns, 20, shares, &["greedy", "weighted", "random"], FLOOR_SECS)
 }
 
 fn compare(
@@ -36,7 +37,7 @@ fn compare(
     columns: &[usize],
     rank: usize,
     shares: &[f64],
-    n_methods: usize,
+    methods: &[&str],
     floor_secs: f64,
 ) -> Result<Csv, String> {
     let errors = completed(&context.paper, 40)?.select(Axis(1), columns);
@@ -48,8 +49,8 @@ fn compare(
         .par_iter()
         .map(|&out| {
             let row = recording.row(out);
-            Left { errors: &errors, columns, row: &row, out, rank, floor_secs }
-                .found(shares, &METHODS.map(|_| ())[..n_methods])
+            let left = Left { errors: &errors, columns, row: &row, out, rank, floor_secs };
+            left.found(shares, methods)
         })
         .collect::<Result<_, SurrogateError>>()
         .map_err(|e| e.to_string())?;
@@ -64,22 +65,36 @@ fn compare(
             "method",
             "regret",
             "regret_se",
+            "less_random",
+            "less_random_se",
             "replicate_regret",
+            "replicate_less_random",
+            "replicate_less_random_se",
             "design_cpu_s",
             "chosen",
         ],
     );
     for (s, share) in shares.iter().enumerate() {
-        for (m, method) in METHODS.iter().enumerate().take(n_methods) {
+        for (m, method) in methods.iter().enumerate() {
             let of = |part: usize| -> Vec<f64> { found.iter().map(|f| f[s][m][part]).collect() };
-            let (regret, error) = crate::reference::recorded::mean_and_error(&of(0));
-            let mean = |part: usize| crate::reference::recorded::mean(&of(part));
+            let (regret, error) = mean_and_error(&of(0));
+            let mean = |part: usize| mean(&of(part));
+            // Random choice is the last of them.
+            let less_random = |part: usize| {
+                let own = found.iter().map(|f| f[s][m][part] - f[s][methods.len() - 1][part]);
+                mean_and_error(&own.collect::<Vec<_>>())
+            };
+            let (recorded, replicate) = (less_random(0), less_random(1));
             csv.push(&[
                 share,
                 method,
                 &short(regret),
                 &short(error),
+                &short(recorded.0),
+                &short(recorded.1),
                 &short(mean(1)),
+                &short(replicate.0),
+                &short(replicate.1),
                 &short(mean(2)),
                 &format!("{:.1}", mean(3)),
             ]);
@@ -99,7 +114,7 @@ struct Left<'a> {
 }
 
 impl Left<'_> {
-    fn found(&self, shares: &[f64], methods: &[()]) -> Result<Vec<Vec<Found>>, SurrogateError> {
+    fn found(&self, shares: &[f64], methods: &[&str]) -> Result<Vec<Vec<Found>>, SurrogateError> {
         let rows: Vec<usize> = (0..self.errors.nrows()).filter(|&i| i != self.out).collect();
         let known = self.errors.select(Axis(0), &rows);
         let y = Pca::fit(known.view(), self.rank)?.pipelines.mapv(|v| v as f32);
@@ -107,8 +122,8 @@ impl Left<'_> {
         let of = |&j: &usize| self.row.secs(j).map_or(1e9, |t| t.max(self.floor_secs));
         let secs: Vec<f64> = self.columns.iter().map(of).collect();
         let total: f64 = self.columns.iter().filter_map(|&j| self.row.secs(j)).sum();
-        let design = |method: usize, limit: f64| -> Result<Design, SurrogateError> {
-            match METHODS[method] {
+        let design = |method: &str, limit: f64| -> Result<Design, SurrogateError> {
+            match method {
                 "greedy" => by_time(&DesignVectors::new(y.view())?, &secs, limit),
                 "weighted" => {
                     by_time(&DesignVectors::weighted(y.view(), &deviations)?, &secs, limit)
@@ -120,7 +135,8 @@ impl Left<'_> {
         shares
             .iter()
             .map(|share| {
-                (0..methods.len())
+                methods
+                    .iter()
                     .map(|method| {
                         let clock = ThreadTime::now();
                         let chosen = design(method, share * total)?.pipelines;

@@ -5,6 +5,7 @@
 //! a figure in xtask/figures.
 
 mod claims;
+mod compare;
 mod completion;
 mod counts;
 mod csv;
@@ -24,10 +25,10 @@ use std::time::Instant;
 use pitchpipe_automl::offline::published::{AXES, Published};
 use pitchpipe_surrogate::complete::{EmOptions, complete_tucker};
 
-use crate::reference::partial;
+use crate::reference::{Kept, partial};
 use crate::tests::run as run_command;
 use crate::{published, python};
-use csv::Csv;
+use csv::{Csv, Origin};
 
 /// What every experiment works on.
 pub(crate) struct Context {
@@ -37,27 +38,32 @@ pub(crate) struct Context {
     quick: bool,
     /// Folds of the datasets that systems are replayed on, of ten.
     n_folds: usize,
+    /// What was computed already, so that a run that was stopped goes on where it was.
+    kept: Kept,
 }
 
-type Experiment = (&'static str, fn(&Context) -> Result<Csv, String>);
+/// Name, what makes the table, and the minutes that it took on two cores.
+type Experiment = (&'static str, fn(&Context) -> Result<Csv, String>, f64);
 
 /// Every experiment, by its name; the files of its table and figure have it, too.
 const EXPERIMENTS: &[Experiment] = &[
-    ("singular-values", spectrum::singular_values),
-    ("best-estimators", counts::best_estimators),
-    ("runtime-distribution", counts::runtime_distribution),
-    ("rank-heatmaps", ranks::heatmaps),
-    ("tensor-against-matrix", ranks::tensor_against_matrix),
-    ("missing-by-runtime", completion::by_runtime),
-    ("missing-at-random", completion::at_random),
-    ("sigma", sigma::deviations_of_pipelines),
-    ("runtime-prediction", runtimes::table),
-    ("runtime-panels", runtimes::panels),
-    ("designs-slice", designs::slice),
-    ("designs-whole", designs::whole),
-    ("landscapes", landscapes::landscapes),
-    ("systems", systems::whole_tensor),
-    ("systems-sparse", systems::sparse_tensors),
+    ("singular-values", spectrum::singular_values, 0.1),
+    ("best-estimators", counts::best_estimators, 0.1),
+    ("runtime-distribution", counts::runtime_distribution, 0.1),
+    ("rank-heatmaps", ranks::heatmaps, 0.1),
+    ("tensor-against-matrix", ranks::tensor_against_matrix, 0.1),
+    ("missing-by-runtime", completion::by_runtime, 0.1),
+    ("missing-at-random", completion::at_random, 0.1),
+    ("sigma", sigma::deviations_of_pipelines, 0.1),
+    ("runtime-prediction", runtimes::table, 0.1),
+    ("runtime-panels", runtimes::panels, 0.1),
+    ("designs-slice", designs::slice, 0.1),
+    ("designs-whole", designs::whole, 0.1),
+    ("landscapes", landscapes::landscapes, 0.1),
+    ("systems", systems::whole_tensor, 0.1),
+    ("systems-no-floor", systems::without_floor, 0.1),
+    ("systems-sparse", systems::sparse_tensors, 0.1),
+    ("systems-paired", systems::paired, 0.1),
 ];
 
 /// Options of the command.
@@ -75,7 +81,7 @@ pub(crate) struct Options {
     /// Replay systems on so many of the ten folds of datasets.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(1..=10))]
     folds: u8,
-    /// Leave experiments alone whose table is already there, as after a run that was stopped.
+    /// Go on where an earlier run of the same build was stopped.
     #[arg(long)]
     resume: bool,
     /// Draw the figures of the tables there are, and compute nothing.
@@ -85,22 +91,38 @@ pub(crate) struct Options {
 
 /// Runs the experiments asked for and draws their figures.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let known: Vec<&str> = EXPERIMENTS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = EXPERIMENTS.iter().map(|e| e.0).collect();
     if let Some(name) = options.names.iter().find(|n| *n != "all" && !known.contains(&n.as_str())) {
         return Err(format!("no experiment is called {name}; there are {}", known.join(", ")));
     }
     let folder = folder(options.quick);
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let is_wanted = |name: &str| options.names.iter().any(|n| n == "all" || n == name);
-    let wanted: Vec<&Experiment> = EXPERIMENTS.iter().filter(|(name, _)| is_wanted(name)).collect();
+    let wanted: Vec<&Experiment> = EXPERIMENTS.iter().filter(|e| is_wanted(e.0)).collect();
     if !options.draw {
         compute(options, &folder, &wanted)?;
     }
-    let names: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = wanted.iter().map(|e| e.0).collect();
     draw(&folder, &names)
 }
 
+/// A small part of every experiment, and the claims that must hold on it.
+pub(crate) fn check() -> Result<(), String> {
+    run(&Options {
+        names: vec!["all".to_owned()],
+        tensor: None,
+        quick: true,
+        folds: 10,
+        resume: false,
+        draw: false,
+    })
+}
+
 fn compute(options: &Options, folder: &Path, wanted: &[&Experiment]) -> Result<(), String> {
+    let (commit, is_clean) = csv::commit();
+    if !options.quick && !is_clean {
+        return Err("commit what is changed in crates and xtask first: a table names the commit that made it".to_owned());
+    }
     let wheel = match &options.tensor {
         Some(path) => path.clone(),
         None => published::wheel()?,
@@ -109,22 +131,27 @@ fn compute(options: &Options, folder: &Path, wanted: &[&Experiment]) -> Result<(
     let paper = all.of_the_paper().map_err(|e| e.to_string())?;
     drop(all);
     let n_folds = if options.quick { 1 } else { usize::from(options.folds) };
-    let context = Context { paper, quick: options.quick, n_folds };
-    for (name, experiment) in wanted {
+    // Its parts are not those of a whole run.
+    let kept_in = if options.quick { "experiment/quick" } else { "experiment/kept" };
+    let kept = Kept::within(kept_in, options.resume)?;
+    let context = Context { paper, quick: options.quick, n_folds, kept };
+    if !options.quick {
+        let minutes: f64 = wanted.iter().map(|e| e.2).sum();
+        println!("about {minutes:.0} minutes on two cores");
+    }
+    let began = Instant::now();
+    for (name, experiment, _) in wanted {
         let path = folder.join(format!("{name}.csv"));
-        if options.resume && path.exists() {
-            eprintln!("{name}: already there");
-            continue;
-        }
         let started = Instant::now();
-        let csv = experiment(&context)?;
         let command = command_line(name, options);
-        csv.write(&path, &command)?;
+        let csv: Csv = context.kept.or(&command, || experiment(&context))?;
+        csv.write(&path, &Origin { commit: commit.clone(), command })?;
         if options.quick {
             claims::check(name, &csv)?;
         }
-        println!("{name}: {:.0} s, {}", started.elapsed().as_secs_f64(), path.display());
+        println!("{name}: {:.1} s, {}", started.elapsed().as_secs_f64(), path.display());
     }
+    println!("{:.1} minutes in all", began.elapsed().as_secs_f64() / 60.0);
     Ok(())
 }
 

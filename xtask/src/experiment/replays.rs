@@ -41,19 +41,34 @@ pub(super) fn recording(paper: &Published) -> Result<Recording, String> {
         .map_err(|e| e.to_string())
 }
 
-/// Some rows, of which the entries that `keep` allows are observed.
-pub(super) fn rows_of(
-    paper: &Published,
-    rows: &[usize],
-    keep: &dyn Fn(usize, f32) -> bool,
-) -> Result<PartialTensor<f32>, String> {
-    let shape: Vec<usize> = std::iter::once(rows.len()).chain(AXES).collect();
-    let errors = paper.errors.select(Axis(0), rows);
-    let secs = paper.runtimes_secs.select(Axis(0), rows);
-    let flat = secs.iter().enumerate().map(|(at, &t)| t > 0.0 && keep(at, t));
-    let mask = ArrayD::from_shape_vec(IxDyn(&shape), flat.collect()).map_err(|e| e.to_string())?;
-    let errors = errors.into_shape_with_order(shape).map_err(|e| e.to_string())?;
-    PartialTensor::new(errors, mask).map_err(|e| e.to_string())
+/// Some rows of the tensor, of which only some entries are known.
+pub(super) struct Part {
+    rows: Vec<usize>,
+    /// Zero where nothing is known.
+    secs: Array2<f32>,
+}
+
+impl Part {
+    /// Of these rows, the entries that `keep` allows: given the place of an entry in the rows, and its seconds.
+    pub(super) fn of(paper: &Published, rows: &[usize], keep: &dyn Fn(usize, f32) -> bool) -> Self {
+        let mut secs = paper.runtimes_secs.select(Axis(0), rows);
+        for (at, t) in secs.iter_mut().enumerate() {
+            if !(*t > 0.0 && keep(at, *t)) {
+                *t = 0.0;
+            }
+        }
+        Self { rows: rows.to_vec(), secs }
+    }
+
+    /// Its errors.
+    pub(super) fn observed(&self, paper: &Published) -> Result<PartialTensor<f32>, String> {
+        let shape: Vec<usize> = std::iter::once(self.rows.len()).chain(AXES).collect();
+        let mask = self.secs.iter().map(|&t| t > 0.0).collect();
+        let mask = ArrayD::from_shape_vec(IxDyn(&shape), mask).map_err(|e| e.to_string())?;
+        let errors = paper.errors.select(Axis(0), &self.rows);
+        let errors = errors.into_shape_with_order(shape).map_err(|e| e.to_string())?;
+        PartialTensor::new(errors, mask).map_err(|e| e.to_string())
+    }
 }
 
 /// Completed errors as a matrix of rates.
@@ -148,16 +163,13 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn fit(
-        paper: &Published,
-        rows: &[usize],
-        form: RuntimeForm,
-    ) -> Result<Self, String> {
+    pub(super) fn fit(paper: &Published, part: &Part, form: RuntimeForm) -> Result<Self, String> {
         let all = sizes(paper);
-        let known: Vec<usize> = rows.iter().copied().filter(|&i| all[i].is_some()).collect();
-        let own: Vec<DatasetSize> = known.iter().filter_map(|&i| all[i]).collect();
+        let known: Vec<usize> =
+            (0..part.rows.len()).filter(|&i| all[part.rows[i]].is_some()).collect();
+        let own: Vec<DatasetSize> = known.iter().filter_map(|&i| all[part.rows[i]]).collect();
         let families: Vec<usize> = (0..N_PIPELINES).map(|j| kind(j % N_ESTIMATORS)).collect();
-        let secs = paper.runtimes_secs.select(Axis(0), &known);
+        let secs = part.secs.select(Axis(0), &known);
         let model =
             RuntimeModel::fit(form, &own, secs.view(), &families).map_err(|e| e.to_string())?;
         Ok(Self { model })
@@ -170,5 +182,24 @@ impl Clock {
         let recorded = paper.runtimes_secs.row(row);
         let both = predicted.into_iter().zip(recorded);
         Some(both.map(|(p, &t)| (t > 0.0).then_some(p)).collect())
+    }
+}
+
+/// All that is known of the rows that are not left out.
+pub(super) struct Known {
+    pub(super) learned: Learned,
+    /// Runtimes in the paper's form, and by logarithms.
+    pub(super) clock: Clock,
+    pub(super) log_clock: Clock,
+}
+
+impl Known {
+    /// From a part of the tensor, completed at this rank.
+    pub(super) fn fit(paper: &Published, part: &Part, rank: usize) -> Result<Self, String> {
+        Ok(Self {
+            learned: Learned::fit(&part.observed(paper)?, rank).map_err(|e| e.to_string())?,
+            clock: Clock::fit(paper, part, RuntimeForm::PaperSeconds)?,
+            log_clock: Clock::fit(paper, part, RuntimeForm::LogLog)?,
+        })
     }
 }

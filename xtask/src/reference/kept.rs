@@ -23,13 +23,20 @@ impl Kept {
         Self { path: None, known: Mutex::default() }
     }
 
-    /// Takes over what an earlier run of the same build left behind. Another build, another file: its
-    /// figures may be others.
+    /// Takes over what an earlier run of the same build left behind in target/reference.
     pub(crate) fn resume() -> Result<Self, String> {
+        Self::within("reference", true)
+    }
+
+    /// In a folder of target. Another build, another file: its figures may be others.
+    pub(crate) fn within(folder: &str, takes_over: bool) -> Result<Self, String> {
         let program = std::env::current_exe().and_then(std::fs::read).map_err(|e| e.to_string())?;
-        let folder = python::root().join("target/reference");
+        let folder = python::root().join("target").join(folder);
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let path = folder.join(format!("{:08x}.jsonl", checksum(&program)));
+        if !takes_over && path.exists() {
+            std::fs::remove_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         // A line that was cut off when the run was stopped is computed again.
         let line = |l: &str| serde_json::from_str::<(String, Value)>(l).ok();
@@ -60,7 +67,10 @@ impl Kept {
     /// Keeps a result for a later run.
     pub(crate) fn keep<T: Serialize>(&self, key: &str, value: &T) {
         if let (Some(path), Ok(line)) = (&self.path, serde_json::to_string(&(key, value))) {
-            let _guard = self.known.lock();
+            let mut known = self.known.lock();
+            if let (Ok(known), Ok(value)) = (&mut known, serde_json::to_value(value)) {
+                known.insert(key.to_owned(), value);
+            }
             let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
             if let Err(e) = file.and_then(|mut f| f.write_all(format!("{line}\n").as_bytes())) {
                 eprintln!("not kept for a later run: {}: {e}", path.display());

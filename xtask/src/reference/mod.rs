@@ -22,7 +22,7 @@ use pitchpipe_automl::offline::published::Published;
 
 use crate::published;
 pub(crate) use completion::partial;
-use kept::Kept;
+pub(crate) use kept::Kept;
 pub(crate) use recorded::families;
 pub(crate) use table::{Row, Rule, Table};
 

@@ -2,15 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use pitchpipe_surrogate::policy::patience_secs;
+
 use super::clock::Clock;
 use super::pacing::Pacing;
 
 /// Time kept for putting the model together and writing it, at the least.
 const LEAST_RESERVE: Duration = Duration::from_millis(30);
-
-/// A step may take this many times as long as predicted, and a little more.
-const PATIENCE: f64 = 5.0;
-const PATIENCE_SECS: f64 = 0.25;
 
 /// However busy the machine is, no more than so many times the usual reserve is kept.
 const MOST_SLOWDOWN: f64 = 6.0;
@@ -121,6 +119,11 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// What has passed since, in seconds of work.
+    pub(crate) fn work_secs_since(&self, before: Duration) -> f64 {
+        self.since(before).as_secs_f64() / self.wall_per_cpu
+    }
+
     /// Whether a level that lasts `until` then is over.
     pub(crate) fn is_past(&self, until: Duration) -> bool {
         match self.pacing {
@@ -139,11 +142,9 @@ impl<'a> Budget<'a> {
     /// there is.
     pub(crate) fn deadline(&self, cost_secs: f64, end: End) -> Option<Instant> {
         let left = self.left(end);
-        let expected = PATIENCE * cost_secs * self.wall_per_cpu + PATIENCE_SECS;
+        let patience = patience_secs(cost_secs * self.wall_per_cpu, self.total_secs());
         let patience = match self.pacing {
-            Pacing::Timed { .. } => {
-                Duration::try_from_secs_f64(expected.max(0.1 * self.total_secs())).unwrap_or(left)
-            }
+            Pacing::Timed { .. } => Duration::try_from_secs_f64(patience).unwrap_or(left),
             Pacing::Repeatable => left,
         };
         self.within(patience.min(left))

@@ -141,11 +141,15 @@ impl<'a> Drive<'a> {
             if self.budget.is_too_short_to_choose(self.end()) {
                 return Ok(Some(StopReason::TimeBudget));
             }
+            let began = self.budget.elapsed();
             let steps = self.choose(policy)?;
             if steps.is_empty() {
                 return Ok(Some(StopReason::NothingLeft));
             }
             self.run_steps(&steps, policy, bench, listener)?;
+            if !self.budget.is_repeatable() {
+                policy.passed(self.budget.work_secs_since(began));
+            }
         }
     }
 

@@ -231,6 +231,10 @@ impl Policy for Mapped {
         self.policy.observe_unasked(&observations)
     }
 
+    fn passed(&mut self, work_secs: f64) {
+        self.policy.passed(work_secs);
+    }
+
     fn ensembled(&mut self, error: f64) {
         self.policy.ensembled(error);
     }

@@ -207,6 +207,20 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn vectors_that_leave_a_plane_by_rounding_alone_have_a_design_within_it() {
+        for seed in 1..40 {
+            let wave = |i: usize, j: usize| ((7 * i + seed) as f32 * (j + 1) as f32 * 0.7).sin();
+            let y = Array2::from_shape_fn((4, 30), |(i, j)| match i {
+                0 | 1 => wave(i, j),
+                _ => 0.3 * i as f32 * wave(0, j) + 0.7 * wave(1, j),
+            });
+            let y = DesignVectors::new(y.view()).unwrap();
+            let design = by_time(&y, &[1.0; 30], 12.0).unwrap();
+            assert_eq!(design.pipelines.len(), 12);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
 

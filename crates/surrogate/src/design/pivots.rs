@@ -3,8 +3,9 @@
 use crate::panels::{Panels, WIDTH};
 use crate::small::dot;
 
-/// A pivot shorter than this, relative to the first, is no new direction.
-const SINGULAR: f64 = 1e-10;
+/// A pivot shorter than this, relative to the first, is no new direction: vectors are of single precision, and the
+/// information matrix has the squares.
+const SINGULAR: f64 = 1e-6;
 
 /// Downdated squared norms carry an absolute error of about 1e-15 of the first; below this share of it
 /// they are computed afresh.

@@ -10,6 +10,7 @@ mod in_order;
 mod kernel;
 mod overhead;
 mod paper;
+mod patience;
 mod turns;
 mod vectors;
 
@@ -18,6 +19,7 @@ pub use in_order::InOrder;
 pub use kernel::{KERNEL_RIDGE, KernelSetup, Regress, kernel_oboe};
 pub use overhead::Overhead;
 pub use paper::{DesignRule, PaperLoop, PaperSettings, Predictor, Rounds};
+pub use patience::patience_secs;
 pub use vectors::{RankRule, Vectors};
 
 use crate::error::SurrogateError;
@@ -96,6 +98,10 @@ pub trait Policy {
     /// What became of pipelines that the policy did not ask for: the best so far, run again on more rows.
     fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError>;
 
+    /// Choosing and running the steps that came back last took so many seconds of work, of all workers together, where
+    /// somebody measures it.
+    fn passed(&mut self, _work_secs: f64) {}
+
     /// The validation error of the ensemble of all that has finished, where somebody makes one.
     fn ensembled(&mut self, _error: f64) {}
 
@@ -119,6 +125,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
         (**self).observe_unasked(observations)
+    }
+
+    fn passed(&mut self, work_secs: f64) {
+        (**self).passed(work_secs);
     }
 
     fn ensembled(&mut self, error: f64) {

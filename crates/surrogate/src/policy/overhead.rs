@@ -17,7 +17,7 @@ pub enum Overhead {
         /// In seconds.
         secs: f64,
     },
-    /// As measured: what passes between two answers, less the pipelines' own seconds.
+    /// As measured: what steps take beyond the pipelines' own seconds.
     Measured,
 }
 
@@ -25,7 +25,6 @@ pub enum Overhead {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overheads {
     rule: Overhead,
-    last_left: Option<f64>,
     passed: f64,
     worked: f64,
     n_steps: usize,
@@ -36,11 +35,9 @@ impl Overheads {
         Self { rule, ..Self::default() }
     }
 
-    /// So many seconds are left now.
-    pub(super) fn note_left(&mut self, left_secs: f64) {
-        if let Some(before) = self.last_left.replace(left_secs) {
-            self.passed += (before - left_secs).max(0.0);
-        }
+    /// Steps took so many seconds of work in all.
+    pub(super) fn note_passed(&mut self, work_secs: f64) {
+        self.passed += work_secs;
     }
 
     /// A step has come back after so many seconds of its own.
@@ -73,16 +70,25 @@ mod tests {
     #[test]
     fn what_passes_beyond_the_work_is_shared_among_the_steps() {
         let mut overheads = Overheads::new(Overhead::Measured);
-        let mut left = 10.0;
-        overheads.note_left(left);
         for _ in 0..ENOUGH {
             assert_eq!(overheads.planned(0.01), 0.01);
-            left -= 0.05;
             overheads.note_step(0.01);
-            overheads.note_left(left);
+            overheads.note_passed(0.05);
         }
         assert!((overheads.planned(0.01) - 0.05).abs() < 1e-9);
         let floor = Overheads::new(Overhead::Floor { secs: 0.1 });
         assert_eq!((floor.planned(0.01), floor.planned(3.0)), (0.1, 3.0));
+    }
+
+    #[test]
+    fn steps_of_two_workers_share_what_both_spent() {
+        let mut overheads = Overheads::new(Overhead::Measured);
+        for _ in 0..ENOUGH {
+            // Two steps side by side, .05 s on the clock: .1 s of work.
+            overheads.note_step(0.01);
+            overheads.note_step(0.01);
+            overheads.note_passed(2.0 * 0.05);
+        }
+        assert!((overheads.planned(0.01) - 0.05).abs() < 1e-9);
     }
 }

@@ -158,7 +158,7 @@ impl PaperLoop {
             phase: if baseline.is_some() { Phase::Baseline } else { Phase::Design },
             queue: baseline
                 .into_iter()
-                .filter(|&j| secs[j] <= DESIGN_SHARE * budget_secs)
+                .filter(|&j| overheads.planned(secs[j]) <= DESIGN_SHARE * budget_secs)
                 .collect(),
             seen: Vec::new(),
             begun_on: vec![0; n],
@@ -360,14 +360,13 @@ impl Policy for PaperLoop {
     fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
         // Less than nothing, where what is pending takes longer than was expected.
         let left_secs = left_secs.max(0.0);
-        self.overheads.note_left(left_secs);
         if self.phase == Phase::Design && self.queue.is_empty() && self.seen.is_empty() {
             self.round_start_left = left_secs;
             self.queue = self.design(left_secs)?.into();
         }
         loop {
             while let Some(pipeline) = self.queue.pop_front() {
-                if self.is_fresh(pipeline) && self.secs[pipeline] <= left_secs {
+                if self.is_fresh(pipeline) && self.planned(pipeline) <= left_secs {
                     self.begun_on[pipeline] = self.n_rows;
                     self.n_pending += 1;
                     return Ok(Next::Run(Step::single(pipeline, self.secs[pipeline])));
@@ -392,6 +391,10 @@ impl Policy for PaperLoop {
     fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
         self.take_in(observations);
         Ok(())
+    }
+
+    fn passed(&mut self, work_secs: f64) {
+        self.overheads.note_passed(work_secs);
     }
 
     fn ensembled(&mut self, error: f64) {

@@ -7,4 +7,4 @@ mod recording;
 mod replay;
 
 pub use recording::{Recording, Row};
-pub use replay::{Trace, replay};
+pub use replay::{Trace, replay, replay_charging};

@@ -1,7 +1,7 @@
 //! The virtual clock: workers run what the policy picks and report when the recorded time has passed.
 
 use crate::error::SurrogateError;
-use crate::policy::{Next, Observation, Policy, Step};
+use crate::policy::{Next, Observation, Policy, Step, patience_secs};
 use crate::simulate::Row;
 
 /// A record was made on one sample: its rows count as one whole.
@@ -44,12 +44,24 @@ impl Trace {
 }
 
 /// Runs `policy` on a recorded dataset with `n_workers` workers until the budget is spent. A step that would
-/// end after the budget is cut off there and reveals nothing.
+/// end after the budget is cut off there and reveals nothing; one that takes much longer than the policy expected is
+/// given up as it is live ([`patience_secs`]), and reveals what had finished by then.
 pub fn replay(
     policy: &mut dyn Policy,
     row: &Row<'_>,
     budget_secs: f64,
     n_workers: usize,
+) -> Result<Trace, SurrogateError> {
+    replay_charging(policy, row, budget_secs, n_workers, 0.0)
+}
+
+/// The same on a clock that charges every step at least so many seconds.
+pub fn replay_charging(
+    policy: &mut dyn Policy,
+    row: &Row<'_>,
+    budget_secs: f64,
+    n_workers: usize,
+    least_secs: f64,
 ) -> Result<Trace, SurrogateError> {
     let mut trace = Trace::default();
     let mut running: Vec<(f64, Step)> = Vec::new();
@@ -57,7 +69,8 @@ pub fn replay(
     loop {
         while running.len() < n_workers.max(1) {
             let Next::Run(step) = policy.next(budget_secs - clock)? else { break };
-            let end = clock + step_secs(&step, row);
+            let allowed = patience_secs(step.cost_secs, budget_secs);
+            let end = clock + step_secs(&step, row).min(allowed).max(least_secs);
             running.push((end, step));
             trace.n_steps += 1;
         }
@@ -72,9 +85,12 @@ pub fn replay(
             return Ok(trace);
         }
         clock = end;
+        let allowed = patience_secs(step.cost_secs, budget_secs);
         let observe = |&pipeline: &usize| {
+            let is_in_time = |secs: &f64| secs * step.cost_factor <= allowed;
             let (error, secs) = (row.error(pipeline), row.secs(pipeline));
-            Observation { pipeline, error, secs, n_rows: N_ROWS }
+            let error = error.filter(|_| secs.as_ref().is_some_and(is_in_time));
+            Observation { pipeline, error, secs: secs.map(|s| s.min(allowed)), n_rows: N_ROWS }
         };
         let observations: Vec<Observation> = step.members.iter().map(observe).collect();
         let errors = observations.iter().filter_map(|o| Some((clock, o.pipeline, o.error?)));
@@ -125,6 +141,28 @@ mod tests {
         assert_eq!(trace.ranking(3.5)[0].0, 1);
         assert_eq!(trace.ranking(0.5), []);
         assert!((row.lowest_error() - 0.1).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_step_that_takes_much_longer_than_expected_is_given_up() {
+        let recording = record();
+        let row = recording.row(0);
+        // Pipeline 4 takes 5 s where .1 s are expected: it may take .75 s.
+        let mut secs = row.all_secs();
+        secs[4] = Some(0.1);
+        let mut policy = InOrder::new(vec![4, 0], secs);
+        let trace = replay(&mut policy, &row, 6.0, 1).unwrap();
+        assert_eq!(trace.events, [(1.75, 0, 0.4_f32 as f64)]);
+        assert_eq!(trace.n_steps(), 2);
+    }
+
+    #[test]
+    fn a_clock_may_charge_a_floor() {
+        let recording = record();
+        let row = recording.row(0);
+        let trace = replay_charging(&mut in_order(&row), &row, 7.0, 1, 2.5).unwrap();
+        let ends: Vec<(f64, usize)> = trace.events.iter().map(|e| (e.0, e.1)).collect();
+        assert_eq!(ends, [(2.5, 0), (5.0, 1)]);
     }
 
     #[test]
