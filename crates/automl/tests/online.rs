@@ -54,6 +54,37 @@ fn a_model_predicts_and_survives_its_file() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
 
+/// Classes on a line, each wider than half the way to its neighbour.
+fn many_classes(n_rows: usize, n_classes: u32) -> Dataset {
+    let class = |i: usize| i as u32 % n_classes;
+    let column = |j: usize| {
+        let column = (0..n_rows).map(|i| f64::from(class(i)) + 0.6 * (number(i, j) - 0.5));
+        Column::Numeric(column.collect())
+    };
+    let labels = Labels::from_codes((0..n_rows).map(class), n_classes as usize);
+    Dataset::new((0..3).map(column).collect(), labels)
+}
+
+#[test]
+fn fifty_and_two_hundred_classes_give_a_model() {
+    for (n_rows, n_classes) in [(400, 50), (1_000, 200)] {
+        let dataset = many_classes(n_rows, n_classes);
+        let model = search(10).threads(2).fit(&dataset).expect("a model");
+        assert!(share_right(&model, &dataset) > 0.9, "{n_classes}");
+        let read = Model::from_bytes(&model.to_bytes().expect("bytes")).expect("a model");
+        assert_eq!(read.predict(dataset.frame()).unwrap(), model.predict(dataset.frame()).unwrap());
+        let evaluation = read.evaluate(&dataset).expect("an evaluation");
+        assert_eq!(evaluation.classes.len(), n_classes as usize);
+    }
+}
+
+#[test]
+fn more_classes_than_a_search_takes_are_refused() {
+    let dataset = many_classes(40_002, 20_001);
+    let err = search(3).fit(&dataset).expect_err("too many");
+    assert_eq!(err.to_string(), "there are 20001 classes, and a search takes at most 10000");
+}
+
 #[test]
 fn every_method_gives_a_model_of_as_many_pipelines_as_asked() {
     let dataset = dataset(120);

@@ -121,6 +121,9 @@ impl Failure {
                 format!("try --time-budget {}", written_duration((*budget * 5).max(LEAST_SENSIBLE)))
             }
             AutoMlError::TooFewRows { .. } => "add rows that have a value in the target".to_owned(),
+            AutoMlError::TooManyClasses { .. } => {
+                "make rare classes one, or leave the rows of rare classes out".to_owned()
+            }
             AutoMlError::Cancelled => return Self::new(NOTHING_YET.to_owned()),
             AutoMlError::TooLarge { .. } => {
                 "try a longer --time-budget, or another --seed".to_owned()

@@ -1,5 +1,6 @@
 //! `pitchpipe predict`: the class of each row of a table.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -18,6 +19,7 @@ use crate::notes::{Voice, tell};
 use crate::output::check_is_no_input;
 use crate::table_args::ReadingArgs;
 use crate::text::counted;
+use crate::threads::ThreadsArg;
 
 /// Predict the class of each row of a table.
 ///
@@ -63,6 +65,9 @@ pub(crate) struct PredictArgs {
     quiet: bool,
 
     #[command(flatten)]
+    pub(crate) threads: ThreadsArg,
+
+    #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
 
@@ -70,6 +75,10 @@ pub(crate) struct PredictArgs {
 const ALL: &str = "all";
 
 pub(crate) fn run(args: &PredictArgs) -> Result<Done, Failure> {
+    args.threads.run(|| predict(args))
+}
+
+fn predict(args: &PredictArgs) -> Result<Done, Failure> {
     // What is wrong with the output is said before the work, not after it.
     let out = args.out.as_ref().filter(|out| out.as_os_str() != "-");
     let format = out.map_or(Ok(OutputFormat::Csv), |out| OutputFormat::of_path(out))?;
@@ -133,10 +142,8 @@ fn kept(args: &PredictArgs, table: &RawTable, file: &str) -> Result<Vec<OutputCo
 }
 
 fn repeated(columns: &[OutputColumn]) -> Option<&str> {
-    let is_repeated = |(at, column): &(usize, &OutputColumn)| {
-        columns[..*at].iter().any(|c| c.name == column.name)
-    };
-    columns.iter().enumerate().find(is_repeated).map(|(_, column)| column.name.as_str())
+    let mut seen = HashSet::new();
+    columns.iter().map(|column| column.name.as_str()).find(|name| !seen.insert(*name))
 }
 
 fn predicted(model: &Model, predictions: Predictions, args: &PredictArgs) -> Vec<OutputColumn> {

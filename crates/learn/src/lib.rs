@@ -32,6 +32,7 @@ pub mod search_space;
 
 mod classes;
 mod component;
+mod contained;
 mod context;
 mod derived;
 mod error;
@@ -48,6 +49,7 @@ mod text;
 mod validate;
 
 pub use component::{Character, Classifier, Estimator, FamilyCost, Member, ModelSize, Prediction};
+pub use contained::contained;
 pub use context::FitContext;
 pub use error::FitError;
 pub use features::Features;

@@ -33,6 +33,7 @@ function predictions() {
 function confusion(curves, held) {
   const matrix = curves.confusion;
   const n = matrix.length;
+  if (n === 0) return missing(`There are ${whole(CLASSES.length)} classes: too many pairs to list.`);
   const key = held ? "held_out.evaluation.confusion" : "history.curves.confusion";
   const sums = matrix.map((row) => d3.sum(row));
   if (n > 30) return missing(`There are ${n} classes: a matrix of so many does not fit a page. pitchpipe evaluate --json prints it.`);

@@ -8,6 +8,9 @@ mod dependence;
 mod grouped;
 mod ordered;
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -150,24 +153,52 @@ fn apportion(quotas: &[Quota], wanted: usize) -> Vec<usize> {
     let ideal = |q: &Quota| q.n as f64 * wanted as f64 / n_rows.max(1) as f64;
     let mut given: Vec<usize> =
         quotas.iter().map(|q| (ideal(q) as usize).clamp(q.least, q.most)).collect();
-    loop {
-        let total: usize = given.iter().sum();
-        // How far a class lies below its share; the earlier class wins a draw.
-        let debt = |&k: &usize| ideal(&quotas[k]) - given[k] as f64;
-        let classes = 0..quotas.len();
-        if total < wanted {
-            let open = classes.filter(|&k| given[k] < quotas[k].most);
-            let Some(k) = open.min_by(|a, b| debt(b).total_cmp(&debt(a))) else { return given };
-            given[k] += 1;
-        } else if total > wanted {
-            let open = classes.filter(|&k| given[k] > quotas[k].least);
-            let Some(k) = open.min_by(|a, b| debt(a).total_cmp(&debt(b))) else { return given };
-            given[k] -= 1;
-        } else {
-            return given;
+    let total: usize = given.iter().sum();
+    let is_short = total < wanted;
+    let is_open =
+        |k: usize, n: usize| if is_short { n < quotas[k].most } else { n > quotas[k].least };
+    // How far a class lies on the wrong side of its share.
+    let debt = |k: usize, n: usize| {
+        let debt = ideal(&quotas[k]) - n as f64;
+        Debt { of: if is_short { debt } else { -debt }, class: k }
+    };
+    let open = given.iter().enumerate().filter(|&(k, &n)| is_open(k, n));
+    let mut debts: BinaryHeap<Debt> = open.map(|(k, &n)| debt(k, n)).collect();
+    for _ in 0..total.abs_diff(wanted) {
+        let Some(Debt { class: k, .. }) = debts.pop() else { break };
+        given[k] = if is_short { given[k] + 1 } else { given[k] - 1 };
+        if is_open(k, given[k]) {
+            debts.push(debt(k, given[k]));
         }
     }
+    given
 }
+
+/// Whose turn it is: the class that is furthest from its share; the earlier one in a draw.
+struct Debt {
+    of: f64,
+    class: usize,
+}
+
+impl Ord for Debt {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.of.total_cmp(&other.of).then(other.class.cmp(&self.class))
+    }
+}
+
+impl PartialOrd for Debt {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Debt {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Debt {}
 
 /// Takes the given number of rows of each class to test, the rest to train.
 fn take(labels: &Labels, given: &[usize], seed: u64) -> Fold {
@@ -218,7 +249,47 @@ mod tests {
             .prop_map(move |codes| Labels::from_codes(codes, n_classes))
     }
 
+    /// What [`apportion`] did before it had a heap: all classes are looked at for each row.
+    fn apportioned_one_by_one(quotas: &[Quota], wanted: usize) -> Vec<usize> {
+        let n_rows: usize = quotas.iter().map(|q| q.n).sum();
+        let ideal = |q: &Quota| q.n as f64 * wanted as f64 / n_rows.max(1) as f64;
+        let mut given: Vec<usize> =
+            quotas.iter().map(|q| (ideal(q) as usize).clamp(q.least, q.most)).collect();
+        loop {
+            let total: usize = given.iter().sum();
+            let debt = |&k: &usize| ideal(&quotas[k]) - given[k] as f64;
+            let classes = 0..quotas.len();
+            let (k, more) = match total.cmp(&wanted) {
+                Ordering::Equal => return given,
+                Ordering::Less => {
+                    let open = classes.filter(|&k| given[k] < quotas[k].most);
+                    (open.min_by(|a, b| debt(b).total_cmp(&debt(a))), true)
+                }
+                Ordering::Greater => {
+                    let open = classes.filter(|&k| given[k] > quotas[k].least);
+                    (open.min_by(|a, b| debt(a).total_cmp(&debt(b))), false)
+                }
+            };
+            let Some(k) = k else { return given };
+            given[k] = if more { given[k] + 1 } else { given[k] - 1 };
+        }
+    }
+
     proptest! {
+        #[test]
+        fn rows_are_apportioned_as_one_by_one(
+            classes in prop::collection::vec((0_usize..40, 0_usize..3, 0_usize..3), 1..60),
+            share in 0.0_f64..1.2,
+        ) {
+            let quota = |&(n, least, spared): &(usize, usize, usize)| {
+                let most = n.saturating_sub(spared);
+                Quota::new(n, least.min(most), most)
+            };
+            let quotas: Vec<Quota> = classes.iter().map(quota).collect();
+            let wanted = (share * quotas.iter().map(|q| q.n).sum::<usize>() as f64) as usize;
+            prop_assert_eq!(apportion(&quotas, wanted), apportioned_one_by_one(&quotas, wanted));
+        }
+
         #[test]
         fn each_row_is_tested_once_and_classes_are_level(
             labels in labels(4), n_folds in 2_usize..12, seed: u64,

@@ -167,8 +167,7 @@ impl Choice<'_> {
         if self.combination == Combination::Vote {
             let mut voted = Vec::with_capacity(rows.len());
             for (at, &row) in rows.iter().enumerate() {
-                let votes: Vec<u32> =
-                    chosen.iter().map(|(t, _)| u32::from(t.labels[row])).collect();
+                let votes: Vec<u32> = chosen.iter().map(|(t, _)| t.labels[row]).collect();
                 let shares = &mut sums[at * n_classes..][..n_classes];
                 vote_shares(&votes, shares);
                 voted.push((row, shares.to_vec(), majority(&votes, n_classes)));
@@ -199,7 +198,7 @@ fn mean_of_the_best(n_candidates: usize) -> Selection {
 impl Trial {
     /// The native decisions on some rows.
     pub(crate) fn labels_of(&self, rows: &[usize]) -> Vec<u32> {
-        rows.iter().map(|&row| u32::from(self.labels[row])).collect()
+        rows.iter().map(|&row| self.labels[row]).collect()
     }
 }
 

@@ -84,7 +84,7 @@ impl Judge {
 
     fn decided_loss(&self, sums: &[f32], factor: f32, rows: &[u32]) -> f64 {
         let c = self.n_classes;
-        let mut counts = vec![0u32; c * c];
+        let mut counts = Counts::none(c);
         let (mut smooth, mut weight) = (0.0, 0.0);
         for &row in rows {
             let (row, truth) = (row as usize, self.truth[row as usize] as usize);
@@ -97,7 +97,7 @@ impl Judge {
                     (best, most) = (k, value);
                 }
             }
-            counts[truth * c + best] += 1;
+            counts.add(truth, best);
             let miss = 1.0 - f64::from(p[truth] * factor);
             smooth += self.class_weight[truth] * miss * miss;
             weight += self.class_weight[truth];
@@ -105,12 +105,10 @@ impl Judge {
         self.error_of_counts(&counts) + self.smooth_share * smooth / weight.max(f64::MIN_POSITIVE)
     }
 
-    /// The metric's error of a confusion matrix, row-major by true class.
-    fn error_of_counts(&self, counts: &[u32]) -> f64 {
+    /// The metric's error, of what was counted.
+    fn error_of_counts(&self, counts: &Counts) -> f64 {
         let c = self.n_classes;
-        let at = |t: usize, p: usize| f64::from(counts[t * c + p]);
-        let n_true: Vec<f64> = (0..c).map(|t| (0..c).map(|p| at(t, p)).sum()).collect();
-        let n_predicted: Vec<f64> = (0..c).map(|p| (0..c).map(|t| at(t, p)).sum()).collect();
+        let Counts { n_true, n_predicted, n_right } = counts;
         let n: f64 = n_true.iter().sum();
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let mean = |of: &dyn Fn(usize) -> f64, counted: &dyn Fn(usize) -> bool| {
@@ -121,17 +119,39 @@ impl Judge {
         match self.metric {
             Metric::BalancedError => mean(
                 &|k| {
-                    let wrong = share(n_true[k] - at(k, k), n_true[k]);
-                    (wrong + share(n_predicted[k] - at(k, k), n - n_true[k])) / 2.0
+                    let wrong = share(n_true[k] - n_right[k], n_true[k]);
+                    (wrong + share(n_predicted[k] - n_right[k], n - n_true[k])) / 2.0
                 },
                 &present,
             ),
-            Metric::BalancedAccuracy => 1.0 - mean(&|k| share(at(k, k), n_true[k]), &present),
+            Metric::BalancedAccuracy => 1.0 - mean(&|k| share(n_right[k], n_true[k]), &present),
             Metric::MacroF1 => {
                 let met = |k: usize| n_true[k] + n_predicted[k] > 0.0;
-                1.0 - mean(&|k| share(2.0 * at(k, k), n_true[k] + n_predicted[k]), &met)
+                1.0 - mean(&|k| share(2.0 * n_right[k], n_true[k] + n_predicted[k]), &met)
             }
-            _ => 1.0 - share((0..c).map(|k| at(k, k)).sum(), n),
+            _ => 1.0 - share(n_right.iter().sum(), n),
+        }
+    }
+}
+
+/// Rows by class. No metric asks who was taken for whom, and of thousands of classes that would be millions of pairs.
+struct Counts {
+    n_true: Vec<f64>,
+    n_predicted: Vec<f64>,
+    n_right: Vec<f64>,
+}
+
+impl Counts {
+    fn none(n_classes: usize) -> Self {
+        let zeros = || vec![0.0; n_classes];
+        Self { n_true: zeros(), n_predicted: zeros(), n_right: zeros() }
+    }
+
+    fn add(&mut self, truth: usize, predicted: usize) {
+        self.n_true[truth] += 1.0;
+        self.n_predicted[predicted] += 1.0;
+        if truth == predicted {
+            self.n_right[truth] += 1.0;
         }
     }
 }

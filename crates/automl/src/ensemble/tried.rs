@@ -61,7 +61,7 @@ pub(crate) struct Trial {
     /// Their mean over all validations, where there were others.
     mean: Option<Vec<u16>>,
     /// The native decisions.
-    pub(crate) labels: Vec<u16>,
+    pub(crate) labels: Vec<u32>,
 }
 
 impl Tried {
@@ -155,12 +155,12 @@ impl Tried {
         let n_classes = self.truth.n_classes();
         let packed = |row: &[f32]| row.iter().map(|&p| pack(p)).collect::<Vec<u16>>();
         let (probabilities, labels) = match &self.rows {
-            None => (packed(probabilities), labels.iter().map(|&l| l as u16).collect()),
+            None => (packed(probabilities), labels.to_vec()),
             Some(rows) => (
                 rows.iter()
                     .flat_map(|r| packed(&probabilities[r * n_classes..][..n_classes]))
                     .collect(),
-                rows.iter().map(|&r| labels[r] as u16).collect(),
+                rows.iter().map(|&r| labels[r]).collect(),
             ),
         };
         Trial { key, kind, error, print, n_bytes, probabilities, mean: None, labels }

@@ -22,7 +22,8 @@ const DECIMALS: i32 = 5;
 pub struct Curves {
     /// How many rows they are of.
     pub n_rows: usize,
-    /// How often each class was taken for which: a row for each true class.
+    /// How often each class was taken for which: a row for each true class; none of more classes than
+    /// [`ConfusionMatrix::MOST_IN_FULL`].
     pub confusion: Vec<Vec<usize>>,
     /// One class against the others; of two classes the second only.
     pub classes: Vec<ClassCurves>,
@@ -65,8 +66,6 @@ impl Curves {
     pub fn of(predicted: &OutOfFold, decision: Decision, priors: &[f64]) -> Self {
         let OutOfFold { truth, labels, probabilities } = predicted;
         let n_classes = truth.n_classes();
-        let matrix = ConfusionMatrix::new(truth, labels);
-        let row = |k: usize| (0..n_classes).map(|j| matrix.count(k, j)).collect();
         let counts = truth.counts();
         let mut shown: Vec<usize> = match n_classes {
             2 => vec![1],
@@ -88,7 +87,7 @@ impl Curves {
         };
         Self {
             n_rows: truth.len(),
-            confusion: (0..n_classes).map(row).collect(),
+            confusion: ConfusionMatrix::new(truth, labels).rows().unwrap_or_default(),
             classes: shown.into_iter().map(|k| ClassCurves::of(k, scored(k), most)).collect(),
             calibration: calibration(calibrated),
             threshold: threshold(decision, priors),

@@ -15,7 +15,8 @@ pub struct Evaluation {
     pub scores: Scores,
     /// Recall, precision and F1 of each class.
     pub classes: Vec<ClassScores>,
-    /// How often each class was taken for which: a row for each true class, in the order of `classes`.
+    /// How often each class was taken for which: a row for each true class, in the order of `classes`; `null` where
+    /// there are more classes than [`ConfusionMatrix::MOST_IN_FULL`].
     #[serde(serialize_with = "as_rows")]
     pub confusion: ConfusionMatrix,
 }
@@ -115,7 +116,5 @@ impl ClassScores {
 }
 
 fn as_rows<S: Serializer>(confusion: &ConfusionMatrix, to: S) -> Result<S::Ok, S::Error> {
-    let n = confusion.n_classes();
-    let row = |truth: usize| (0..n).map(|said| confusion.count(truth, said)).collect::<Vec<_>>();
-    to.collect_seq((0..n).map(row))
+    confusion.rows().serialize(to)
 }

@@ -257,6 +257,7 @@ impl WorkItem {
             pipeline_limit: Some(self.time_cap),
             deadline,
             cancel: Some(Arc::clone(cancel)),
+            area: true,
             ..Validation::default()
         };
         let (mut waiting, mut flushed) = (Vec::new(), Instant::now());

@@ -23,6 +23,9 @@ pub const DEFAULT_TIME_BUDGET: Duration = Duration::from_secs(60);
 /// How many bytes a model file may take where the caller does not say.
 pub const DEFAULT_MODEL_SIZE_LIMIT: u64 = 50_000_000;
 
+/// The most classes: a thousand rows of so many take 80 MB of probabilities, of every pipeline and fold.
+const MOST_CLASSES: usize = 10_000;
+
 /// The least rows that a table may have.
 const LEAST_ROWS: usize = 4;
 
@@ -282,6 +285,10 @@ impl AutoMl {
         }
         if dataset.labels().counts().iter().filter(|&&n| n > 0).count() < 2 {
             return Err(AutoMlError::OneClass);
+        }
+        let n_classes = dataset.labels().n_classes();
+        if n_classes > MOST_CLASSES {
+            return Err(AutoMlError::TooManyClasses { n_classes, limit: MOST_CLASSES });
         }
         let setting = |name, value: usize, wanted| {
             Err(AutoMlError::Setting { name, value: value.to_string(), wanted })

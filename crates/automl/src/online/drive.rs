@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::{Evaluation, Outcome, Pipeline, PipelineId, SearchSpace};
+use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 
 use super::budget::{Budget, End};
@@ -321,8 +321,7 @@ impl<'a> Drive<'a> {
                 (None, Some(after_secs))
             }
             Outcome::Failed(err) => {
-                self.fail(id, err.to_string(), listener);
-                self.ledger.counts.first_failure.get_or_insert(err);
+                self.fail(id, err, listener);
                 (None, None)
             }
         };
@@ -339,9 +338,9 @@ impl<'a> Drive<'a> {
         listener: &mut Listener<'_>,
     ) {
         let (pipeline, rule) = (self.settings.space.pipeline(id), self.combiner.rule());
-        let Some(learner) = Learner::new(id, pipeline.clone(), evaluation, rule, judging) else {
-            let reason = "it could not predict the validation table".to_owned();
-            return self.fail(id, reason, listener);
+        let learner = match Learner::new(id, pipeline.clone(), evaluation, rule, judging) {
+            Ok(learner) => learner,
+            Err(err) => return self.fail(id, err, listener),
         };
         self.ledger.counts.n_evaluated += 1;
         let Learner { error, secs, .. } = learner;
@@ -359,9 +358,11 @@ impl<'a> Drive<'a> {
         });
     }
 
-    fn fail(&mut self, id: PipelineId, reason: String, listener: &mut Listener<'_>) {
+    fn fail(&mut self, id: PipelineId, err: FitError, listener: &mut Listener<'_>) {
         self.ledger.counts.n_failed += 1;
-        listener.tell(Happened::Failed { pipeline: self.settings.space.pipeline(id), reason });
+        let (pipeline, reason) = (self.settings.space.pipeline(id), err.to_string());
+        self.ledger.counts.first_failure.get_or_insert(err);
+        listener.tell(Happened::Failed { pipeline, reason });
     }
 
     /// Brings the ensemble up to date where that takes little of the time; always where the run is to be
@@ -430,8 +431,8 @@ impl<'a> Drive<'a> {
         })?;
         self.ledger.spend_effort(effort);
         let pipeline = self.settings.space.pipeline(id);
-        let learner =
-            finished.and_then(|e| Learner::new(id, pipeline, *e, self.combiner.rule(), judging));
+        let learner = finished
+            .and_then(|e| Learner::new(id, pipeline, *e, self.combiner.rule(), judging).ok());
         if let Some(learner) = learner {
             self.combiner.evidence.compare(&learner);
         }

@@ -21,6 +21,14 @@ pub enum AutoMlError {
     /// There is nothing to tell apart.
     #[error("all rows are of one class, so there is nothing to learn")]
     OneClass,
+    /// There are more classes than probabilities of them could be kept.
+    #[error("there are {n_classes} classes, and a search takes at most {limit}")]
+    TooManyClasses {
+        /// How many there are.
+        n_classes: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// All rows hang together.
     #[error(
         "all rows are of one group or one instant, so that none can be measured apart from the others"

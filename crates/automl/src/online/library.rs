@@ -2,7 +2,8 @@
 
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{
-    Evaluation, FitContext, FittedPipeline, Pipeline, PipelineId, Probabilities,
+    Evaluation, FitContext, FitError, FittedPipeline, Pipeline, PipelineId, Probabilities,
+    contained,
 };
 use pitchpipe_table::{Dataset, Decision, Dependence, Labels, Metric, balanced_error_rate};
 use xxhash_rust::xxh3::Xxh3;
@@ -95,19 +96,30 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
-    /// Takes an evaluation; `None` where the rows of another table could not be predicted.
+    /// Takes an evaluation. It cannot where the rows of another table are not predicted; a fault in scoring is this
+    /// learner's failure and no other's.
     pub(crate) fn new(
         id: PipelineId,
         pipeline: Pipeline,
         evaluation: Evaluation,
         rule: &Rule,
         judging: &Judging<'_>,
-    ) -> Option<Self> {
+    ) -> Result<Self, FitError> {
+        contained("scoring", || Self::judged(id, pipeline, evaluation, rule, judging))?
+    }
+
+    fn judged(
+        id: PipelineId,
+        pipeline: Pipeline,
+        evaluation: Evaluation,
+        rule: &Rule,
+        judging: &Judging<'_>,
+    ) -> Result<Self, FitError> {
         let n_rows = evaluation.out_of_fold.as_ref().map_or(0, |all| all.labels.len());
         let (mut probabilities, mut labels) = (Vec::new(), Vec::new());
         match judging {
             Judging::OutOfFold { rows, .. } => {
-                let all = evaluation.out_of_fold.as_ref()?;
+                let all = evaluation.out_of_fold.as_ref().expect("predictions are kept");
                 let mut take = |row: usize| {
                     probabilities.extend(all.probabilities.row(row).iter().map(|&p| p as f32));
                     labels.push(all.labels.codes()[row]);
@@ -126,7 +138,7 @@ impl Learner {
         let error = rule.error(&labels, &probabilities);
         let (print, n_bytes) = (print_of(&probabilities), bytes_of(&evaluation.models));
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
-        Some(Self {
+        Ok(Self {
             id,
             pipeline,
             error,
@@ -218,15 +230,15 @@ fn mean_of_models(
     models: &[FittedPipeline],
     dataset: &Dataset,
     ctx: &FitContext,
-) -> Option<(Vec<f64>, Labels)> {
+) -> Result<(Vec<f64>, Labels), FitError> {
     let mut mean = vec![0.0; dataset.n_rows() * dataset.labels().n_classes()];
     for model in models {
-        let prediction = model.predict(dataset.frame(), ctx).ok()?;
+        let prediction = model.predict(dataset.frame(), ctx)?;
         let weight = 1.0 / models.len() as f64;
         mean.iter_mut().zip(prediction.probabilities.values()).for_each(|(m, p)| *m += weight * p);
     }
     let labels = Probabilities::from_rows(dataset.labels().n_classes(), mean.clone()).argmax();
-    Some((mean, labels))
+    Ok((mean, labels))
 }
 
 fn print_of(probabilities: &[f32]) -> u64 {

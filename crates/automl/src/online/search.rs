@@ -36,6 +36,13 @@ use crate::surrogate::{ErrorKind, Surrogate, TableSize};
 /// Ensembles are chosen by no more rows than this.
 const MOST_JUDGED: usize = 6_000;
 
+/// And by no more probabilities of each learner than this: with more than 200 classes, by fewer rows.
+const MOST_JUDGED_CELLS: usize = 1_200_000;
+
+/// The probabilities of all rows and classes, in double precision, may take this share of the memory once. A family of a
+/// dozen settings has them for each setting until its last fold is done.
+const CELLS_SHARE: f64 = 1.0 / 28.0;
+
 /// The share of the memory that candidate learners may take, counted as bytes in a file. In memory they take a few times
 /// that: numbers that are short in a file have their full width there.
 const LIBRARY_SHARE: f64 = 0.1;
@@ -297,7 +304,7 @@ impl<'a> Fit<'a> {
 
     /// The rows to search with, and when; the same for all methods.
     fn levels(&self) -> Vec<Level> {
-        let (n_rows, budget) = (self.dataset.n_rows(), self.automl.budget);
+        let (n_rows, budget) = (self.most_rows(), self.automl.budget);
         let size = TableSize::of(self.dataset);
         let predict = |n: usize| self.surrogate.runtimes().predict_secs(&size.with_rows(n));
         let (low, high) = (SMALL_SAMPLE, n_rows.max(2 * SMALL_SAMPLE));
@@ -318,6 +325,13 @@ impl<'a> Fit<'a> {
             boosting: boosting.as_ref().map(|pace| pace as &dyn Fn(usize) -> f64),
         };
         levels(n_rows, self.begun_after(), budget, &paces)
+    }
+
+    /// The most rows whose probabilities fit the memory: all, unless classes are many.
+    fn most_rows(&self) -> usize {
+        let n_classes = self.dataset.labels().n_classes();
+        let cells = (CELLS_SHARE * self.memory_limit as f64) as usize / size_of::<f64>();
+        self.dataset.n_rows().min((cells / n_classes.max(1)).max(SMALL_SAMPLE))
     }
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
@@ -390,8 +404,9 @@ impl<'a> Fit<'a> {
         let mut sample = Sample { rows, judging };
         if let Judging::OutOfFold { .. } = sample.judging {
             let (labels, _) = sample.judged();
-            let is_many = labels.len() > MOST_JUDGED;
-            let judged = is_many.then(|| stratified_subsample(&labels, MOST_JUDGED, seed));
+            let most = MOST_JUDGED.min(MOST_JUDGED_CELLS / labels.n_classes().max(1));
+            let is_many = labels.len() > most;
+            let judged = is_many.then(|| stratified_subsample(&labels, most, seed));
             if let Judging::OutOfFold { rows, .. } = &mut sample.judging {
                 *rows = judged;
             }

@@ -1,6 +1,7 @@
 //! The loop on a scripted clock: every pipeline has an error and a runtime, and nothing waits.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use super::combine::Combiner;
 use super::drafts::Drafts;
 use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Evaluator;
-use super::event::Listener;
+use super::event::{Event, Happened, Listener};
 use super::levels::to_rerun;
 use super::library::{Judging, Rule};
 use super::memory::MemoryWatch;
@@ -326,6 +327,66 @@ impl Policy for Fixed {
     }
 
     fn resized(&mut self, _: usize, _: &[f64]) {}
+}
+
+/// Every third pipeline breaks off, and the predictions of every other third break those who score them.
+struct Faulty(Script);
+
+impl Evaluator for Faulty {
+    fn evaluate(
+        &mut self,
+        pipelines: &[PipelineId],
+        deadline: Option<Instant>,
+        each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
+    ) -> Result<Effort, FitError> {
+        self.0.evaluate(pipelines, deadline, &mut |id, outcome| match (id.index() % 3, outcome) {
+            (0, _) => {
+                let fault = FitError::Internal { component: "knn", message: "no row".to_owned() };
+                each(id, Outcome::Failed(fault));
+            }
+            (1, Outcome::Finished(mut evaluation)) => {
+                let of_fewer = Prediction {
+                    probabilities: Probabilities::from_rows(2, vec![0.5; 8]),
+                    labels: Labels::from_codes([0; 4], 2),
+                };
+                evaluation.out_of_fold = Some(Arc::new(of_fewer));
+                each(id, Outcome::Finished(evaluation));
+            }
+            (_, outcome) => each(id, outcome),
+        })
+    }
+}
+
+#[test]
+fn faults_are_counted_and_named_and_the_search_goes_on() {
+    let clock = Arc::new(ScriptedClock::default());
+    let average = Combination::Average;
+    let mut drive = drive(&clock, settings(), average, 100.0, TIMED);
+    let n_wrong = |j| 5 + j % 20;
+    let script = Script { clock: Arc::clone(&clock), n_wrong, secs: |_| 1.0, ran: Vec::new() };
+    let mut faulty = Faulty(script);
+    let mut policy = Fixed::new(0..30);
+    drive.begin_level(N_ROWS, vec![1.0; 23_424], combiner(average));
+    let mut bench = Bench { evaluator: &mut faulty, judging: &ALL_ROWS };
+    let until = Duration::from_secs_f64(100.0);
+    let mut failures = Vec::new();
+    let cancel = Arc::default();
+    let mut hear = |event: Event| {
+        if let Happened::Failed { reason, .. } = event.what {
+            failures.push(reason);
+        }
+        ControlFlow::Continue(())
+    };
+    let mut listener = Listener::new(&*clock, &mut hear, cancel);
+    let stop = drive.run(&mut policy, &mut bench, until, &mut listener).expect("a search");
+    assert_eq!(stop, Some(StopReason::NothingLeft));
+    let counts = &drive.ledger.counts;
+    assert_eq!((counts.n_evaluated, counts.n_failed), (10, 20));
+    assert!(matches!(counts.first_failure, Some(FitError::Internal { .. })));
+    assert!(drive.combiner.error().is_some());
+    let said = |words: &str| failures.iter().filter(|reason| reason.starts_with(words)).count();
+    assert_eq!(said("knn broke off by a fault of its own: no row"), 10);
+    assert_eq!(said("scoring broke off by a fault of its own: "), 10);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::model_table::{AsText, Labelled, labelled, load, matched, read_for, schema_of};
 use crate::notes::{Remark, Voice};
 use crate::table_args::ReadingArgs;
+use crate::threads::ThreadsArg;
 
 /// Measure a model on a table that has the target.
 ///
@@ -43,6 +44,9 @@ pub(crate) struct EvaluateArgs {
     quiet: bool,
 
     #[command(flatten)]
+    threads: ThreadsArg,
+
+    #[command(flatten)]
     reading: ReadingArgs,
 }
 
@@ -62,6 +66,10 @@ struct Evaluated<'a> {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
+    args.threads.run(|| evaluate(args))
+}
+
+fn evaluate(args: &EvaluateArgs) -> Result<String, Failure> {
     let model = load(&args.model)?;
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();

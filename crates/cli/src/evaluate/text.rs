@@ -61,13 +61,8 @@ fn confusion(evaluation: &Evaluation) -> String {
 
 /// The pairs that are taken for each other most often.
 fn most_confused(evaluation: &Evaluation) -> String {
-    let (m, n) = (&evaluation.confusion, evaluation.classes.len());
-    let mut pairs: Vec<(usize, usize, usize)> = (0..n)
-        .flat_map(|t| (0..n).map(move |p| (t, p)))
-        .filter(|(t, p)| t != p)
-        .map(|(t, p)| (m.count(t, p), t, p))
-        .filter(|(count, ..)| *count > 0)
-        .collect();
+    let pairs = evaluation.confusion.pairs().filter(|(t, p, _)| t != p);
+    let mut pairs: Vec<(usize, usize, usize)> = pairs.map(|(t, p, count)| (count, t, p)).collect();
     pairs.sort_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     let name = |k: usize| shown(&evaluation.classes[k].class, LONGEST_NAME);
     let rows: Vec<Vec<String>> = pairs
@@ -76,5 +71,9 @@ fn most_confused(evaluation: &Evaluation) -> String {
         .map(|&(count, t, p)| vec![count.to_string(), format!("{} taken for {}", name(t), name(p))])
         .collect();
     let text = aligned(&rows, "  ", &[0]);
-    format!("most often mistaken (--json has the whole matrix)\n{text}")
+    let whole = match evaluation.confusion.rows() {
+        Some(_) => " (--json has the whole matrix)",
+        None => "",
+    };
+    format!("most often mistaken{whole}\n{text}")
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 
+use super::Validation;
 use super::family::MemberResult;
 use super::fold::FoldData;
 use super::score::{self, Scores};
@@ -70,12 +71,19 @@ impl Computation {
 }
 
 impl Done {
+    /// Nothing but the reason why there is no score.
+    pub(super) fn failed(reason: FitError) -> Self {
+        let (alone_secs, marginal_secs) = (0.0, 0.0);
+        let (out_of_fold, models) = (None, Vec::new());
+        Self { result: Err(reason), out_of_fold, models, alone_secs, marginal_secs }
+    }
+
     /// Measures the folds' predictions.
     pub(super) fn of(
         truth: &Labels,
         folds: &[FoldData<'_>],
         results: Vec<MemberResult>,
-        keep_predictions: bool,
+        options: &Validation,
     ) -> Self {
         let start = ThreadTime::now();
         let members: Result<Vec<_>, FitError> =
@@ -93,8 +101,8 @@ impl Done {
                 let pairs: Vec<_> =
                     folds.iter().zip(members.iter().map(|m| &m.prediction)).collect();
                 let all = score::out_of_fold(truth.n_classes(), &pairs);
-                done.result = Ok(score::scores(truth, &pairs, &all));
-                done.out_of_fold = keep_predictions.then(|| Arc::new(all));
+                done.result = Ok(score::scores(truth, &pairs, &all, options.area));
+                done.out_of_fold = options.keep_predictions.then(|| Arc::new(all));
             }
         }
         done.models = results.into_iter().flatten().map(|m| m.model).collect();

@@ -23,6 +23,8 @@ pub(super) fn evaluate(
     if members.is_empty() {
         return Vec::new(); // all of them used up their time on the folds before
     }
+    #[cfg(test)]
+    members.iter().for_each(|member| super::tests::break_off("fitting", member));
     if let Err(err) = ctx.check_deadline() {
         return members.iter().map(|_| Err(err.clone())).collect();
     }
@@ -69,7 +71,15 @@ impl Task<'_> {
     fn run(&self, members: &[&EstimatorSpec], ctx: &FitContext) -> Vec<MemberResult> {
         let Leaf { train, test, .. } = self.leaf;
         let y = &self.fold.y_compact;
-        EstimatorSpec::evaluate_family(members, train, y, test, self.keep_models, ctx)
+        let keep_models = self.keep_models;
+        let results = EstimatorSpec::evaluate_family(members, train, y, test, keep_models, ctx);
+        let is_too_large = |r: &MemberResult| matches!(r, Err(FitError::OutOfMemory { .. }));
+        if members.len() < 2 || !results.iter().all(is_too_large) {
+            return results;
+        }
+        // Of a thousand classes each member's probabilities are large; fewer at a time may fit.
+        let (some, others) = members.split_at(members.len() / 2);
+        [self.run(some, ctx), self.run(others, ctx)].concat()
     }
 
     fn run_within(&self, members: &[&EstimatorSpec], secs: f64) -> Vec<MemberResult> {

@@ -54,6 +54,8 @@ pub struct Validation {
     pub keep_predictions: bool,
     /// Whether to give the models of the folds.
     pub keep_models: bool,
+    /// Whether to give the area under the ROC curve: it takes a sort of all rows for each class.
+    pub area: bool,
     /// Where to show what each thread is at.
     pub watch: Option<Arc<Watch>>,
 }
@@ -70,6 +72,7 @@ impl Default for Validation {
             memory_limit: Some(8 << 30),
             keep_predictions: false,
             keep_models: false,
+            area: false,
             watch: None,
         }
     }

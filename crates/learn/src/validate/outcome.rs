@@ -35,8 +35,8 @@ pub struct Evaluation {
     pub decided: LabelScores,
     /// The log loss of the out-of-fold probabilities.
     pub log_loss: f64,
-    /// The area under the ROC curve of the out-of-fold probabilities; `None` where all rows are of one
-    /// class.
+    /// The area under the ROC curve of the out-of-fold probabilities; `None` where it was not asked for or all rows are
+    /// of one class.
     pub roc_auc: Option<f64>,
     /// Probabilities and native labels of all rows that some fold tests, each by the model that has not seen it, in the
     /// dataset's order; if asked for.

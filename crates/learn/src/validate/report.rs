@@ -6,16 +6,20 @@ use super::computation::{Done, Subscriber};
 use super::family::MemberResult;
 use super::fold::FoldData;
 use super::outcome::{Evaluation, Outcome};
-use super::path::Steps;
+use super::path::{Cost, Steps};
 use super::schedule::Schedule;
 use crate::estimate::FittedEstimator;
-use crate::{FittedPipeline, FittedPreparation, Pipeline};
+use crate::{FittedPipeline, FittedPreparation, Pipeline, contained};
 
 impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
     /// Measures a computation whose folds are complete and tells those who wait for it.
     pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
-        let done = Done::of(&self.truth, self.folds, results, self.options.keep_predictions);
-        let done = Arc::new(done);
+        let scored = contained("scoring", || {
+            #[cfg(test)]
+            super::tests::break_off("scoring", &self.estimators[estimator]);
+            Done::of(&self.truth, self.folds, results, self.options)
+        });
+        let done = Arc::new(scored.unwrap_or_else(Done::failed));
         let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
         let n = subscribers.len();
         for subscriber in subscribers {
@@ -28,20 +32,24 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
         let pipeline = &self.pipelines[subscriber.pipeline];
         let imputer = pipeline.preparation.imputer;
         let starts = self.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
-        let state = self.lock();
-        let prepared = &state.prepared[&subscriber.group];
-        let alone_secs =
-            done.alone_secs + starts + prepared.iter().map(|p| p.cost.alone_secs).sum::<f64>();
+        // Models are copied below; the others must not wait for that.
+        let prepared: Vec<(Cost, Option<Steps>)> = self.lock().prepared[&subscriber.group]
+            .iter()
+            .map(|p| (p.cost, p.steps.clone()))
+            .collect();
+        let alone_secs = done.alone_secs
+            + starts
+            + prepared.iter().map(|(cost, _)| cost.alone_secs).sum::<f64>();
         let scores = match &done.result {
             Ok(scores) => scores,
             Err(err) => return Outcome::from_error(err, alone_secs),
         };
         let n_prepared = self.groups[subscriber.group].pipelines.len() as f64;
-        let spent = prepared.iter().map(|p| p.cost.spent_secs).sum::<f64>() / n_prepared;
+        let spent = prepared.iter().map(|(cost, _)| cost.spent_secs).sum::<f64>() / n_prepared;
         let own = if n_sharing > 0 { done.marginal_secs / n_sharing as f64 } else { 0.0 };
-        let parts = self.folds.iter().zip(prepared).zip(&done.models);
-        let models = parts.filter_map(|((fold, prepared), model)| {
-            Some(model_of(pipeline, fold, prepared.steps.as_ref()?, model.clone()))
+        let parts = self.folds.iter().zip(&prepared).zip(&done.models);
+        let models = parts.filter_map(|((fold, (_, steps)), model)| {
+            Some(model_of(pipeline, fold, steps.as_ref()?, model.clone()))
         });
         let models = models.collect();
         Outcome::Finished(Box::new(Evaluation {

@@ -20,7 +20,7 @@ use super::path::{Cost, Leaf, Path, Steps};
 use super::watch::{Activity, Running};
 use super::{Effort, Validation};
 use crate::estimate::EstimatorSpec;
-use crate::{FitError, Pipeline};
+use crate::{FitError, Pipeline, contained};
 
 /// Under a deadline, cheap estimators of this many preparations are run before dear ones of any.
 const PREPARED_AHEAD: usize = 4;
@@ -354,15 +354,6 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     }
 }
 
-/// What the work gives. A panic inside it is a failure of that component, and the others go on.
-fn contained<T>(component: &'static str, work: impl FnOnce() -> T) -> Result<T, FitError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let said = panic.downcast_ref::<&str>().map(|said| (*said).to_owned());
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        FitError::Internal { component, message: said.unwrap_or_default() }
-    })
-}
-
 /// The classes of the rows that some fold tests, in the dataset's order.
 fn tested_labels(dataset: &Dataset, folds: &[FoldData<'_>]) -> Labels {
     let mut codes = vec![0; folds.iter().map(|fold| fold.test_places.len()).sum()];
@@ -377,18 +368,5 @@ impl State {
     pub(super) fn computation(&mut self, class: usize, estimator: usize) -> &mut Computation {
         let computations = &mut self.classes[class].computations;
         computations.get_mut(&estimator).expect("made when its group was opened")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_fails_the_component_that_it_came_from() {
-        let broken: Result<(), FitError> = contained("knn", || panic!("row {} is not there", 7));
-        let err = broken.unwrap_err();
-        assert_eq!(err.to_string(), "knn broke off by a fault of its own: row 7 is not there");
-        assert_eq!(contained("knn", || 7), Ok(7));
     }
 }

@@ -38,11 +38,12 @@ pub(super) fn out_of_fold(n_classes: usize, folds: &[(&FoldData<'_>, &Prediction
     }
 }
 
-/// Measures the predictions of all folds.
+/// Measures the predictions of all folds; the area under the ROC curve, which sorts all rows for each class, where wanted.
 pub(super) fn scores(
     truth: &Labels,
     folds: &[(&FoldData<'_>, &Prediction)],
     all: &Prediction,
+    wants_area: bool,
 ) -> Scores {
     let n_folds = folds.len() as f64;
     let decide = |decision: Decision, fold: &FoldData<'_>, prediction: &Prediction| {
@@ -86,6 +87,6 @@ pub(super) fn scores(
             macro_f1: macro_f1(truth, &decided(Metric::MacroF1)),
         },
         log_loss: log_loss(truth, all.probabilities.values()),
-        roc_auc: roc_auc(truth, all.probabilities.values()),
+        roc_auc: if wants_area { roc_auc(truth, all.probabilities.values()) } else { None },
     }
 }

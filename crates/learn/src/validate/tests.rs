@@ -52,7 +52,7 @@ fn slice(imputer: Imputer) -> Vec<Pipeline> {
 }
 
 fn keeping_predictions(threads: usize) -> Validation {
-    Validation { keep_predictions: true, threads, seed: 3, ..Validation::default() }
+    Validation { keep_predictions: true, area: true, threads, seed: 3, ..Validation::default() }
 }
 
 /// What must not depend on how a pipeline was evaluated.
@@ -229,6 +229,10 @@ fn one_hot_columns_that_would_not_fit_in_memory_are_refused() {
 }
 
 mod bad_input;
+mod faults;
+mod many_classes;
+
+pub(super) use faults::break_off;
 
 /// Sixty groups of three equal rows, whose class is drawn group by group.
 fn triplets() -> (Dataset, Vec<u32>) {

@@ -55,9 +55,8 @@ pub fn roc_auc(truth: &Labels, probabilities: &[f64]) -> Option<f64> {
     let counts = truth.counts();
     let present: Vec<usize> = (0..counts.len()).filter(|&k| counts[k] > 0).collect();
     let rows: Vec<(&[f64], usize)> = rows(truth, probabilities).collect();
-    let area = |class: usize| {
-        area_under_curve(rows.iter().map(|(row, c)| (row[class], *c == class)).collect())
-    };
+    let area =
+        |class: usize| area_under_curve(rows.iter().map(|(row, c)| (row[class], *c == class)));
     match (present.len(), truth.n_classes()) {
         (0 | 1, _) => None,
         (_, 2) => Some(area(1)),
@@ -66,18 +65,31 @@ pub fn roc_auc(truth: &Labels, probabilities: &[f64]) -> Option<f64> {
 }
 
 /// The probability that a positive row scores above a negative one; a draw counts half.
-fn area_under_curve(mut scored: Vec<(f64, bool)>) -> f64 {
-    scored.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut negatives_below, mut positives, mut won) = (0.0, 0.0, 0.0);
-    // `-0.0` and `0.0` sort apart but are one score, hence `==`.
-    for drawn in scored.chunk_by(|a, b| a.0 == b.0) {
-        let p = drawn.iter().filter(|s| s.1).count() as f64;
-        let n = drawn.len() as f64 - p;
-        won += p * (negatives_below + n / 2.0);
-        negatives_below += n;
-        positives += p;
+///
+/// Only the positive rows are sorted: of a thousand classes each has few, and the others need no order.
+fn area_under_curve(scored: impl Iterator<Item = (f64, bool)> + Clone) -> f64 {
+    let mut positives: Vec<f64> = scored.clone().filter(|s| s.1).map(|s| s.0).collect();
+    positives.sort_unstable_by(f64::total_cmp);
+    // Negatives next below a positive score and above the one before, and those that draw with it.
+    let (mut below, mut drawn) = (vec![0_u64; positives.len()], vec![0_u64; positives.len()]);
+    let mut n_negatives = 0_u64;
+    for (score, _) in scored.filter(|s| !s.1) {
+        n_negatives += 1;
+        let at = positives.partition_point(|&p| p < score);
+        if let Some(&positive) = positives.get(at) {
+            let counts = if positive == score { &mut drawn } else { &mut below };
+            counts[at] += 1;
+        }
     }
-    won / (positives * negatives_below)
+    let (mut negatives_below, mut won, mut at) = (0.0, 0.0, 0);
+    // `-0.0` and `0.0` sort apart but are one score, hence `==`.
+    for same in positives.chunk_by(|a, b| a == b) {
+        negatives_below += below[at] as f64;
+        won += same.len() as f64 * (negatives_below + drawn[at] as f64 / 2.0);
+        negatives_below += drawn[at] as f64;
+        at += same.len();
+    }
+    won / (positives.len() as f64 * n_negatives as f64)
 }
 
 /// The row of probabilities and the true class of each row.
@@ -93,6 +105,8 @@ fn rows<'a>(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     // scikit-learn 1.9.1 on these very numbers.
@@ -147,6 +161,23 @@ mod tests {
         let truth = Labels::from_codes([0, 2, 2], 3);
         let p = [0.9, 0.0, 0.1, 0.2, 0.0, 0.8, 0.3, 0.1, 0.6];
         assert_eq!(roc_auc(&truth, &p), Some(1.0));
+    }
+
+    proptest! {
+        /// Every pair of a positive and a negative row, counted.
+        #[test]
+        fn the_area_is_the_share_of_pairs_in_order(
+            rows in prop::collection::vec((0_u8..8, any::<bool>()), 2..60),
+        ) {
+            let score = |s: u8| if s == 0 { -0.0 } else { f64::from(s / 2) };
+            let of = |is: bool| rows.iter().filter(move |r| r.1 == is).map(|r| score(r.0));
+            let (n_positive, n_negative) = (of(true).count(), of(false).count());
+            prop_assume!(n_positive > 0 && n_negative > 0);
+            let worth = |p: f64, n: f64| if p > n { 1.0 } else if p == n { 0.5 } else { 0.0 };
+            let won: f64 = of(true).map(|p| of(false).map(|n| worth(p, n)).sum::<f64>()).sum();
+            let area = area_under_curve(rows.iter().map(|&(s, is)| (score(s), is)));
+            prop_assert!((area - won / (n_positive * n_negative) as f64).abs() < 1e-12);
+        }
     }
 
     #[test]

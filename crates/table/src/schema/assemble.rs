@@ -1,5 +1,7 @@
 //! From a table that was read to a dataset: which columns are features, of which kind, and which are not.
 
+use std::collections::{HashMap, HashSet};
+
 use super::cells::{Meant, meant};
 use super::dates::{varying_parts, written_instant};
 use super::index::orders_the_target;
@@ -34,9 +36,11 @@ pub(crate) struct Assembled {
 pub(crate) fn assemble(
     mut table: RawTable,
     options: &SchemaOptions,
-    mut indices: Vec<(String, Reason)>,
+    indices: Vec<(String, Reason)>,
 ) -> Result<Assembled, SchemaError> {
     check_names(&table, options)?;
+    let mut indices: HashMap<String, Reason> = indices.into_iter().collect();
+    let told = Told::of(options);
     let mut report = TableReport {
         n_rows: table.n_rows,
         notes: std::mem::take(&mut table.notes),
@@ -64,11 +68,8 @@ pub(crate) fn assemble(
             return Err(SchemaError::Cancelled);
         }
         let RawColumn { name, cells } = overridden(column, options)?;
-        let index = indices.iter().position(|(index, _)| *index == name);
-        let index = index.map(|at| indices.swap_remove(at).1);
-        let is_as_told = options.categorical.contains(&name)
-            || options.exclude.contains(&name)
-            || options.numeric.contains(&name);
+        let index = indices.remove(&name);
+        let is_as_told = told.is_typed(&name) || told.exclude.contains(name.as_str());
         let Meant { cells, rule, notes } = match is_as_told || index.is_some() {
             true => Meant::as_is(cells),
             false => meant(&name, cells),
@@ -79,7 +80,13 @@ pub(crate) fn assemble(
         }
         let taken = match index {
             Some(reason) => Err(reason),
-            None => feature(&name, cells, Known { rows, labels }, options, &mut report.notes),
+            None => feature(
+                &name,
+                cells,
+                Known { rows, labels, told: &told },
+                options,
+                &mut report.notes,
+            ),
         };
         match taken {
             Ok((kind, features)) => {
@@ -182,6 +189,32 @@ struct Known<'a> {
     rows: Option<&'a [usize]>,
     /// Their classes, where there is a target.
     labels: Option<&'a Labels>,
+    told: &'a Told<'a>,
+}
+
+/// The columns that the options name. There may be thousands, and each column asks.
+struct Told<'a> {
+    exclude: HashSet<&'a str>,
+    include: HashSet<&'a str>,
+    categorical: HashSet<&'a str>,
+    numeric: HashSet<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    fn of(options: &'a SchemaOptions) -> Self {
+        let set = |names: &'a [String]| names.iter().map(String::as_str).collect();
+        Self {
+            exclude: set(&options.exclude),
+            include: set(&options.include),
+            categorical: set(&options.categorical),
+            numeric: set(&options.numeric),
+        }
+    }
+
+    /// Whether a column's kind was said.
+    fn is_typed(&self, name: &str) -> bool {
+        self.categorical.contains(name) || self.numeric.contains(name)
+    }
 }
 
 /// What a column is to training, with its features; or why it is nothing to it.
@@ -192,7 +225,7 @@ fn feature(
     options: &SchemaOptions,
     notes: &mut Vec<Note>,
 ) -> Result<(Kind, Vec<Column>), Reason> {
-    if options.exclude.contains(name) {
+    if known.told.exclude.contains(name.as_str()) {
         return Err(Reason::Excluded);
     }
     match &options.depends_on {
@@ -208,7 +241,8 @@ fn feature(
     if known.labels.is_some_and(|labels| orders_the_target(name, &cells, labels, options)) {
         return Err(Reason::OrdersTarget);
     }
-    let is_told = options.categorical.contains(name) || options.include.contains(name);
+    let is_told = known.told.categorical.contains(name.as_str())
+        || known.told.include.contains(name.as_str());
     match nothing_to_learn(&cells, is_told) {
         Some(Reason::UniqueText | Reason::FreeText { .. }) if is_sentences(&cells) => {
             return Ok(free_text(name, cells, notes));

@@ -62,10 +62,9 @@ impl Classifier for FittedForest {
         let rows = x.tree_rows(ctx)?;
         for tree in self.trees.iter() {
             ctx.check_deadline()?;
-            let shares = tree.shares();
             find_leaves(&tree.nodes, &rows.values, x.n_cols(), |row, leaf| {
                 let sums = &mut sums[row * self.n_classes..(row + 1) * self.n_classes];
-                tree.add_shares(leaf, &shares, sums);
+                tree.add_shares_of(leaf, sums);
             });
         }
         Ok(average(sums, self.n_classes, self.trees.len()))

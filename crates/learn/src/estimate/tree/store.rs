@@ -125,6 +125,22 @@ impl Tree {
             && self.spans.iter().all(is_sound)
     }
 
+    /// Adds the class shares of `node` to `sums`, computed here: a tree may have many more leaves than there are rows.
+    #[inline]
+    pub(crate) fn add_shares_of(&self, node: usize, sums: &mut [f64]) {
+        let span = self.spans[node];
+        let range = span.start as usize..(span.start + span.len) as usize;
+        let (classes, counts) = (&self.classes[range.clone()], &self.counts[range]);
+        if let ([class], [_]) = (classes, counts) {
+            sums[*class as usize] += 1.0;
+            return;
+        }
+        let total: f64 = counts.iter().map(|&count| f64::from(count)).sum();
+        for (&class, &count) in classes.iter().zip(counts) {
+            sums[class as usize] += f64::from(count) / total;
+        }
+    }
+
     /// The shares of all stored classes, for [`Tree::add_shares`].
     pub(crate) fn shares(&self) -> Vec<f64> {
         let mut shares: Vec<f64> = self.counts.iter().map(|&c| f64::from(c)).collect();
@@ -136,7 +152,7 @@ impl Tree {
         shares
     }
 
-    /// Adds the class shares of `node` to `sums`.
+    /// Adds the class shares of `node` to `sums`, as [`Tree::add_shares_of`] does.
     #[inline]
     pub(crate) fn add_shares(&self, node: usize, shares: &[f64], sums: &mut [f64]) {
         let span = self.spans[node];

@@ -20,16 +20,33 @@ pub(crate) struct StumpFinder<'a> {
     sorted: &'a Sorted,
     classes: &'a [u32],
     n_classes: usize,
-    ctx: &'a FitContext,
+    clock: WorkClock<'a>,
     everyone: Vec<u32>,
     weighted: Vec<u32>,
     payload: Vec<(f64, u32)>,
     pairs: Vec<[f64; 2]>,
     left: Vec<f64>,
-    unchecked_work: usize,
 }
 
 const WORK_PER_CHECK: usize = 1 << 16;
+
+/// Looks at the time whenever so much work is done, in the middle of a column, too: with many classes one takes long.
+struct WorkClock<'a> {
+    ctx: &'a FitContext,
+    unchecked: usize,
+    is_over: Result<(), FitError>,
+}
+
+impl WorkClock<'_> {
+    #[inline]
+    fn spend(&mut self, work: usize) {
+        self.unchecked += work;
+        if self.unchecked >= WORK_PER_CHECK && self.is_over.is_ok() {
+            self.unchecked = 0;
+            self.is_over = self.ctx.check_deadline();
+        }
+    }
+}
 
 impl<'a> StumpFinder<'a> {
     pub(crate) fn new(
@@ -42,13 +59,12 @@ impl<'a> StumpFinder<'a> {
             sorted,
             classes,
             n_classes,
-            ctx,
+            clock: WorkClock { ctx, unchecked: 0, is_over: Ok(()) },
             everyone: (0..sorted.n_rows as u32).collect(),
             weighted: Vec::new(),
             payload: Vec::new(),
             pairs: Vec::new(),
             left: vec![0.0; n_classes],
-            unchecked_work: 0,
         }
     }
 
@@ -68,8 +84,8 @@ impl<'a> StumpFinder<'a> {
         let skips = weights.contains(&0.0);
         let mut best: Option<StumpSplit> = None;
         for feature in 0..self.sorted.n_cols {
-            self.check_deadline()?;
             let split = self.split_on(feature, skips.then_some(weights), &totals, all);
+            self.clock.is_over.clone()?;
             let rank = |feature: usize| stream.child(feature as u64).key();
             let wins = |split: &StumpSplit, best: &StumpSplit| {
                 split.score > best.score
@@ -117,25 +133,18 @@ impl<'a> StumpFinder<'a> {
         let positions = if skipping.is_some() { &self.weighted } else { &self.everyone };
         let row_at = |at: usize| column.order[at] as usize;
         let cut = if self.n_classes == 2 {
+            self.clock.spend(positions.len());
             let mut sums = TwoSides { all, totals: [totals[0], totals[1]], left: [0.0; 2] };
             best_cut(positions, column, |at| self.pairs[row_at(at)], &mut sums)
         } else {
             self.left.fill(0.0);
-            let mut sums = Sides { all, totals, left: &mut self.left, left_weight: 0.0 };
+            let (left, clock) = (&mut self.left[..], &mut self.clock);
+            let mut sums = Sides { all, totals, left, left_weight: 0.0, clock };
             best_cut(positions, column, |at| self.payload[row_at(at)], &mut sums)
         }?;
         let value = |i: usize| column.values[positions[i] as usize];
         let threshold = halfway(value(cut.n_left - 1), value(cut.n_left));
         Some(StumpSplit { feature, threshold, score: cut.score })
-    }
-
-    fn check_deadline(&mut self) -> Result<(), FitError> {
-        self.unchecked_work += self.sorted.n_rows;
-        if self.unchecked_work >= WORK_PER_CHECK {
-            self.unchecked_work = 0;
-            self.ctx.check_deadline()?;
-        }
-        Ok(())
     }
 }
 
@@ -164,22 +173,28 @@ impl Sums<[f64; 2]> for TwoSides {
 
 /// Any number of classes. Sums of squares are taken afresh at every cut: carried along, their
 /// rounding errors would drown the small weights that boosting leads to.
-struct Sides<'a> {
+struct Sides<'a, 'c> {
     all: f64,
     totals: &'a [f64],
     left: &'a mut [f64],
     left_weight: f64,
+    clock: &'a mut WorkClock<'c>,
 }
 
-impl Sums<(f64, u32)> for Sides<'_> {
+impl Sums<(f64, u32)> for Sides<'_, '_> {
     #[inline]
     fn add(&mut self, (weight, class): (f64, u32)) {
+        // A cut between this row and the next one looks at every class.
+        self.clock.spend(self.totals.len());
         self.left[class as usize] += weight;
         self.left_weight += weight;
     }
 
     #[inline]
     fn score(&self) -> (f64, f64) {
+        if self.clock.is_over.is_err() {
+            return (f64::NEG_INFINITY, 1.0);
+        }
         let (mut left_squares, mut right_squares) = (0.0, 0.0);
         for (&left, &total) in self.left.iter().zip(self.totals) {
             left_squares += left * left;
