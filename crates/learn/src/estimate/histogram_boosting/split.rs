@@ -4,8 +4,14 @@ use super::bins::{Binned, BinnedColumn, Meaning};
 use super::histogram::Layout;
 use super::words::{Sums, Units};
 
-/// A child whose hessians sum to less is refused (scikit-learn's and LightGBM's bound).
+/// A child whose hessians sum to less is usually refused (scikit-learn's and LightGBM's bound), and a leaf says nothing.
 pub(super) const LEAST_HESSIAN: f64 = 1e-3;
+
+/// The same, as a setting's usual value.
+pub(super) fn least_hessian() -> f64 {
+    LEAST_HESSIAN
+}
+
 /// A split must gain more than this, which rounding alone does not.
 const LEAST_GAIN: f64 = 1e-7;
 /// With at most so many levels in a leaf, each is tried against all others (LightGBM's `max_cat_to_onehot`).
@@ -34,6 +40,8 @@ fn insert(set: &mut [[u64; 4]], bin: usize) {
 pub(super) struct Rules {
     pub(super) l2: f64,
     pub(super) min_rows: u64,
+    /// What the hessians of a child sum to at least.
+    pub(super) min_hessian: f64,
     pub(super) units: Units,
 }
 
@@ -94,7 +102,7 @@ impl Rules {
             return;
         }
         let (hl, hr) = (units.hessian(left), units.hessian(right));
-        let is_heavy = (hl >= LEAST_HESSIAN) & (hr >= LEAST_HESSIAN);
+        let is_heavy = (hl >= self.min_hessian) & (hr >= self.min_hessian);
         let (gl, gr) = (units.gradient(left), units.gradient(right));
         let (hl, hr) = (hl + l2, hr + l2);
         // gl^2 / hl + gr^2 / hr > best, without dividing.
