@@ -14,6 +14,7 @@ use super::confirm::Confirmation;
 use super::drafts::Drafts;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
+use super::ladder::{BoostingPace, Ladder, Rungs};
 use super::ledger::Ledger;
 use super::levels::to_rerun;
 use super::library::{Judging, Learner};
@@ -48,6 +49,8 @@ pub(crate) struct Drive<'a> {
     pub(super) memory: MemoryWatch,
     drafts: Drafts<'a>,
     rows: Rows,
+    /// How long boosting on histograms takes, next to predictions.
+    boosting_pace: BoostingPace,
     /// Whether the plain forest was run, or cannot be.
     forest_is_over: bool,
     /// What the policy predicts for the pipelines that run.
@@ -62,6 +65,8 @@ struct Rows {
     secs: Vec<f64>,
     /// The best of the rows before, which are still to be run again.
     rerun: VecDeque<Vec<PipelineId>>,
+    /// Where boosting on histograms is run first, what follows by what came of it.
+    ladder: Option<Ladder>,
 }
 
 impl Rows {
@@ -99,6 +104,7 @@ impl<'a> Drive<'a> {
             memory,
             drafts,
             rows: Rows::default(),
+            boosting_pace: BoostingPace::default(),
             forest_is_over: false,
             predicted: BTreeMap::new(),
         }
@@ -113,8 +119,17 @@ impl<'a> Drive<'a> {
         combiner: Combiner,
     ) -> Combiner {
         let rerun = to_rerun(&self.settings.space, &self.combiner.library);
-        self.rows = Rows { n_rows, secs, rerun };
+        self.rows = Rows { n_rows, secs, rerun, ladder: None };
         std::mem::replace(&mut self.combiner, combiner)
+    }
+
+    /// Runs boosting on histograms on the present rows before all else.
+    pub(crate) fn boost_first(&mut self) {
+        let Some(ladder) = Ladder::of(&self.settings.space) else { return };
+        let first = ladder.first().to_vec();
+        self.rows.rerun.retain(|ids| !ids.iter().any(|id| first.contains(id)));
+        self.rows.rerun.push_front(first);
+        self.rows.ladder = Some(ladder);
     }
 
     /// Runs until `until`, to the end of the time, or of what there is to run. `None` where the level is
@@ -171,9 +186,13 @@ impl<'a> Drive<'a> {
     /// The next of those to run again that is expected to be worth its time.
     fn next_rerun(&mut self) -> Option<Vec<PipelineId>> {
         let left_secs = self.budget.left_to_choose_in(self.end());
+        let (space, pace) = (Arc::clone(&self.settings.space), self.boosting_pace);
         let rows = &mut self.rows;
         while let Some(mut ids) = rows.rerun.pop_front() {
-            ids.retain(|&id| rows.secs_of(id).is_none_or(|secs| secs <= left_secs / 2.0));
+            ids.retain(|&id| {
+                let secs = rows.secs_of(id).map(|secs| pace.secs(space.kind(id), secs));
+                secs.is_none_or(|secs| secs <= left_secs / 2.0)
+            });
             if !ids.is_empty() {
                 return Some(ids);
             }
@@ -193,9 +212,22 @@ impl<'a> Drive<'a> {
         self.budget.note_predicted(secs.fold(0.0, f64::max));
         self.note_predictions(ids, policy);
         let seen = self.evaluate(ids, f64::INFINITY, bench, listener)?;
+        self.climb(&seen);
         policy.observe_unasked(&seen)?;
         self.ensemble_if_cheap(listener);
         Ok(())
+    }
+
+    /// Queues what the first family of boosting speaks for, once it has run.
+    fn climb(&mut self, seen: &[Observation]) {
+        let Some(Rungs { next, later }) = self.rows.ladder.as_ref().and_then(|l| l.climb(seen))
+        else {
+            return;
+        };
+        self.rows.ladder = None;
+        self.rows.rerun.retain(|ids| !ids.iter().any(|id| next.contains(id) || later.contains(id)));
+        self.rows.rerun.push_front(next);
+        self.rows.rerun.push_back(later);
     }
 
     /// The steps to run together, with no more pipelines than may still be evaluated. Where memory was short it is one
@@ -290,6 +322,8 @@ impl<'a> Drive<'a> {
         let cpu_secs = self.ledger.spend_effort(effort);
         self.budget.note_work(cpu_secs, self.budget.since(started), taking);
         seen.sort_by_key(|o| o.pipeline);
+        let predicted = |id| self.rows.secs_of(id);
+        self.boosting_pace.note(&self.settings.space, &seen, predicted);
         Ok(seen)
     }
 

@@ -33,8 +33,10 @@ use crate::ensemble::Combination;
 use crate::model::Model;
 use crate::surrogate::{DatasetSize, ErrorKind, Surrogate};
 
-/// Ensembles are chosen by no more rows than this.
+/// Ensembles are chosen by no more rows than this, or as many as have so many probabilities: with few classes there is time for
+/// more, and on large tables learners differ by less than 6,000 rows can tell.
 const MOST_JUDGED: usize = 6_000;
+const MOST_JUDGED_CELLS: usize = 50_000;
 
 /// The share of the memory that candidate learners may take, counted as bytes in a file. In memory they take a few times
 /// that: numbers that are short in a file have their full width there.
@@ -199,6 +201,9 @@ impl<'a> Fit<'a> {
             let before = drive.begin_level(n_rows, secs, self.combiner(Some(&sample)));
             if i > 0 {
                 earlier.keep(before, ended.n_rows);
+            }
+            if level.is_for_boosting && self.automl.method == Method::Auto {
+                drive.boost_first();
             }
             ended.n_rows = n_rows;
             let is_last = i + 1 == levels.len();
@@ -382,8 +387,9 @@ impl<'a> Fit<'a> {
         let mut sample = Sample { rows, judging };
         if let Judging::OutOfFold { .. } = sample.judging {
             let (labels, _) = sample.judged();
-            let is_many = labels.len() > MOST_JUDGED;
-            let judged = is_many.then(|| stratified_subsample(&labels, MOST_JUDGED, seed));
+            let most = MOST_JUDGED.max(MOST_JUDGED_CELLS / labels.n_classes().max(1));
+            let is_many = labels.len() > most;
+            let judged = is_many.then(|| stratified_subsample(&labels, most, seed));
             if let Judging::OutOfFold { rows, .. } = &mut sample.judging {
                 *rows = judged;
             }

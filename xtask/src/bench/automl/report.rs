@@ -46,7 +46,10 @@ impl Standings {
             let contender = record.run.contender;
             if wanted.contains(&contender.system) {
                 let pair = (record.run.dataset.as_str(), record.run.seed);
-                found.entry(pair).or_default().insert(contender, [error(record, by), log_loss(record)]);
+                found
+                    .entry(pair)
+                    .or_default()
+                    .insert(contender, [error(record, by), log_loss(record)]);
             }
         }
         let present: BTreeSet<Contender> = found.values().flat_map(|f| f.keys().copied()).collect();
@@ -428,7 +431,8 @@ mod tests {
         let Outcome::Scored(scores) = &mut other.outcome else { unreachable!("it is scored") };
         scores.log_loss = 1.5;
         records.insert(other);
-        let of = |records: &Records| Standings::of(records, Some(30), &all(), Decided::ByThemselves);
+        let of =
+            |records: &Records| Standings::of(records, Some(30), &all(), Decided::ByThemselves);
         assert!(of(&records).log_loss(1, Some(0)).contains("1.5000  +0.5000"));
         let mut killed = record(System::Random, "a", 0, 0.1);
         killed.outcome = Outcome::Killed;
