@@ -12,6 +12,15 @@ const LEAST_RESERVE: Duration = Duration::from_millis(30);
 const PATIENCE: f64 = 5.0;
 const PATIENCE_SECS: f64 = 0.25;
 
+/// How long a step is waited for.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    /// The seconds of work that it is expected to take.
+    pub(crate) cost_secs: f64,
+    /// The most that it may take of the time that is left.
+    pub(crate) most_of_left: f64,
+}
+
 /// However busy the machine is, no more than so many times the usual reserve is kept.
 const MOST_SLOWDOWN: f64 = 6.0;
 
@@ -121,14 +130,17 @@ impl<'a> Budget<'a> {
         !self.is_repeatable() && self.left(end).as_secs_f64() < self.choice_secs
     }
 
-    /// When fits that are expected to take so many seconds of work must end: one mistaken guess must not use up all
+    /// When fits must end that are waited for so long: one mistaken guess must not use up all
     /// there is.
-    pub(crate) fn deadline(&self, cost_secs: f64, end: End) -> Option<Instant> {
+    pub(crate) fn deadline(&self, patience: Patience, end: End) -> Option<Instant> {
         let left = self.left(end);
+        let Patience { cost_secs, most_of_left } = patience;
         let expected = PATIENCE * cost_secs * self.wall_per_cpu + PATIENCE_SECS;
         let patience = match self.pacing {
             Pacing::Timed { .. } => {
-                Duration::try_from_secs_f64(expected.max(0.1 * self.total_secs())).unwrap_or(left)
+                Duration::try_from_secs_f64(expected.max(0.1 * self.total_secs()))
+                    .unwrap_or(left)
+                    .min(left.mul_f64(most_of_left.min(1.0)))
             }
             Pacing::Repeatable => left,
         };

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{Evaluation, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 
-use super::budget::{Budget, End};
+use super::budget::{Budget, End, Patience};
 use super::combine::Combiner;
 use super::confirm::Confirmation;
 use super::drafts::Drafts;
@@ -38,6 +39,20 @@ const ENSEMBLE_SHARE: f64 = 0.1;
 
 /// The share of the budget that is kept for the plain forest, if it is not tried anyway.
 const FOREST_SHARE: f64 = 0.03;
+
+/// What is run again on more rows may be expected to take this share of the time that is left, and boosting on histograms that one.
+const RERUN_SHARE: f64 = 0.25;
+const BOOSTING_RERUN_SHARE: f64 = 0.5;
+
+/// And may take so many times that share.
+const RERUN_PATIENCE: f64 = 1.25;
+
+fn rerun_share(kind: EstimatorKind) -> f64 {
+    match kind {
+        EstimatorKind::HistogramBoosting => BOOSTING_RERUN_SHARE,
+        _ => RERUN_SHARE,
+    }
+}
 
 /// The loop and what it has found.
 pub(crate) struct Drive<'a> {
@@ -190,8 +205,9 @@ impl<'a> Drive<'a> {
         let rows = &mut self.rows;
         while let Some(mut ids) = rows.rerun.pop_front() {
             ids.retain(|&id| {
-                let secs = rows.secs_of(id).map(|secs| pace.secs(space.kind(id), secs));
-                secs.is_none_or(|secs| secs <= left_secs / 2.0)
+                let kind = space.kind(id);
+                let secs = rows.secs_of(id).map(|secs| pace.secs(kind, secs));
+                secs.is_none_or(|secs| secs <= rerun_share(kind) * left_secs)
             });
             if !ids.is_empty() {
                 return Some(ids);
@@ -209,9 +225,13 @@ impl<'a> Drive<'a> {
         listener: &mut Listener<'_>,
     ) -> Result<(), AutoMlError> {
         let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
-        self.budget.note_predicted(secs.fold(0.0, f64::max));
+        let cost_secs = secs.fold(0.0, f64::max);
+        self.budget.note_predicted(cost_secs);
         self.note_predictions(ids, policy);
-        let seen = self.evaluate(ids, f64::INFINITY, bench, listener)?;
+        let share = ids.iter().map(|&id| rerun_share(self.settings.space.kind(id)));
+        let share = RERUN_PATIENCE * share.fold(0.0, f64::max);
+        let patience = Patience { cost_secs, most_of_left: share };
+        let seen = self.evaluate(ids, patience, bench, listener)?;
         self.climb(&seen);
         policy.observe_unasked(&seen)?;
         self.ensemble_if_cheap(listener);
@@ -268,7 +288,9 @@ impl<'a> Drive<'a> {
         self.note_predictions(&ids, policy);
         // A step is given up by the longer of two predictions: what was learned of other families may not hold here.
         let patience_secs = steps.iter().map(|step| self.rows.predicted_secs(step)).sum();
-        let seen = self.evaluate(&ids, f64::max(cost_secs, patience_secs), bench, listener)?;
+        let cost_secs = f64::max(cost_secs, patience_secs);
+        let patience = Patience { cost_secs, most_of_left: 1.0 };
+        let seen = self.evaluate(&ids, patience, bench, listener)?;
         self.ensemble_if_cheap(listener);
         let started = self.budget.elapsed();
         if let Some(error) = self.combiner.error() {
@@ -289,19 +311,19 @@ impl<'a> Drive<'a> {
         self.predicted = ids.iter().filter_map(predicted).collect();
     }
 
-    /// Runs pipelines that are expected to take so many seconds of work; gives what became of them, in the order of
+    /// Runs pipelines as long as patience lasts; gives what became of them, in the order of
     /// pipelines: threads finish in any order, which the policy must not see.
     fn evaluate(
         &mut self,
         ids: &[PipelineId],
-        cost_secs: f64,
+        patience: Patience,
         bench: &mut Bench<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Vec<Observation>, AutoMlError> {
         self.ledger.counts.n_started += ids.len();
         listener.tell(Happened::Started { pipelines: self.pipelines_of(ids) });
         let started = self.budget.elapsed();
-        let deadline = self.budget.deadline(cost_secs, self.end());
+        let deadline = self.budget.deadline(patience, self.end());
         let (mut seen, mut held) = (Vec::with_capacity(ids.len()), Vec::new());
         let mut taking = Duration::ZERO;
         let is_repeatable = self.budget.is_repeatable();
