@@ -71,6 +71,41 @@ def test_each_component_says_what_ours_says(folder, name):
     assert (ours.argmax(axis=1) == script.decide(theirs, shares)).mean() > 0.9
 
 
+# Boosting on histograms (31 leaves, 100 rounds), and a linear model on one-hot columns.
+MANY_LEVELS = {"histogram_boosting": (23_449, 0.03), "liblinear l2": (flat([0, 0, 1, 7, 112]), 0.005)}
+
+
+@pytest.fixture(scope="module")
+def many_levels(tmp_path_factory):
+    """400 levels of a column, of which the frequent ones decide the class and come last by name."""
+    folder = tmp_path_factory.mktemp("levels")
+    draw = np.random.default_rng(0)
+    level = np.minimum(draw.geometric(0.02, 6000), 400)
+    level[:400] = np.arange(1, 401)
+    x = draw.normal(size=6000)
+    kind = np.where((level % 2 == 0) ^ (draw.random(6000) < 0.1) ^ (x > 1), "yes", "no")
+    names = [f"level{1000 - value}" for value in level]
+    table = folder / "table.csv"
+    pd.DataFrame({"x": x.round(3), "shop": names, "kind": kind}).to_csv(table, index=False)
+    ids = [str(number) for number, _ in MANY_LEVELS.values()]
+    subprocess.run([EXPORT, table, "kind", folder, *ids], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", MANY_LEVELS)
+def test_of_many_levels_the_frequent_ones_are_told_apart(many_levels, name):
+    number, tolerance = MANY_LEVELS[name]
+    script = module(many_levels / f"p{number}.py")
+    ours = pd.read_csv(many_levels / f"p{number}.csv").to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = script.read(str(many_levels / "table.csv"))
+        models, shares = script.fit(table)
+        theirs = script.predict(models, script.features(table))
+    assert np.abs(ours - theirs).mean() <= tolerance
+    assert (ours.argmax(axis=1) == script.decide(theirs, shares)).mean() > 0.95
+
+
 @pytest.fixture(scope="module", params=["auto", "oboe"])
 def model(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "penguins.pp"

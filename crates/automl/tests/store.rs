@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pitchpipe_automl::offline::{
-    Collection, Entry, EntryScores, Event, OfflineError, Scope, Status, Store, WorkItem, corpus,
+    CONTENT, Collection, Entry, EntryScores, Event, OfflineError, Scope, Status, Store, WorkItem,
+    corpus,
 };
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::search_space::{Block, ComponentTexts, Manifest, SearchSpace};
+use pitchpipe_table::{CancelCheck, Dataset, Limits, ReadOptions, SchemaOptions, Source, read};
 
 /// How many entries `collection()` plans for the two tables of `corpus_folder()`.
 const PLANNED: usize = 2 * 4 * 17;
@@ -154,6 +156,34 @@ fn a_table_that_changed_is_refused() {
     fs::write(&path, text).expect("written");
     let error = collect(&collection(), corpus.path(), store.path(), |_| ()).expect_err("refused");
     assert!(matches!(error, OfflineError::DatasetChanged { .. }), "{error}");
+}
+
+#[test]
+fn a_store_that_told_fewer_levels_apart_goes_on() {
+    let (corpus, store) = (tempfile::tempdir().expect("a folder"), new_folder());
+    let rows = (0..900).map(|i| format!("level{},{},{}\n", i % 300, i % 7, ["x", "y"][i % 2]));
+    let text: String = std::iter::once("shop,a,class\n".to_owned()).chain(rows).collect();
+    fs::write(corpus.path().join("shops.csv"), text).expect("written");
+    let table = &corpus::tables(corpus.path(), None).expect("tables")[0];
+    // As pitchpipe 0.1 read the table: 256 levels of a column.
+    let source = Source::Path(table.path.clone());
+    let raw = read(&source, &ReadOptions::default(), &CancelCheck::never()).expect("read");
+    let limits = Limits { n_levels: 256, ..Limits::default() };
+    let options =
+        SchemaOptions { target: Some("class".into()), limits, ..SchemaOptions::default() };
+    let (earlier, _) = Dataset::from_table(raw, &options).expect("a dataset");
+    let content = format!("{:016x}", earlier.content_hash());
+    assert_ne!(earlier.content_hash(), corpus::load(table).expect("read").content_hash());
+    {
+        let store = Store::open_or_create(store.path(), &collection().facts()).expect("a store");
+        let facts = [(CONTENT.to_owned(), content.clone())].into_iter().collect();
+        store.append("shops", facts, Vec::new()).expect("a shard");
+    }
+    let added = collect(&collection(), corpus.path(), store.path(), |_| ()).expect("collected");
+    assert_eq!(added, PLANNED / 2);
+    let store = Store::open(store.path()).expect("a store");
+    let done = store.done("shops", &content, &mut Vec::new()).expect("the same table");
+    assert_eq!(done.len(), added);
 }
 
 #[test]

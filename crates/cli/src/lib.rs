@@ -44,8 +44,8 @@ use clap::Parser;
 
 use args::{Args, Command};
 pub use failure::Failure;
-pub use notes::without_cells as notes_without_cells;
 pub use inspect::schema_json;
+pub use notes::without_cells as notes_without_cells;
 pub use pitchpipe_report::report_json;
 
 /// What a command that did its work leaves to be printed.

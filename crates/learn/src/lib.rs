@@ -62,5 +62,5 @@ pub use search_space::{PipelineId, SearchSpace};
 pub use settings::{ParseError, SettingTexts, Settings};
 pub use stream::Stream;
 pub use validate::{
-    Activity, Effort, Evaluation, LabelScores, Outcome, Running, Validation, Watch,
+    Activity, Effort, Evaluation, KeptFolds, LabelScores, Outcome, Running, Validation, Watch,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pitchpipe_automl::Pipeline;
-use pitchpipe_automl::surrogate::{TableSize, ErrorKind, Surrogate as Trained};
+use pitchpipe_automl::surrogate::{ErrorKind, Surrogate as Trained, TableSize};
 use pitchpipe_table::{CancelCheck, Dataset};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -4,6 +4,7 @@
 //! the columns as they are understood and the rule that decides. It fits each pipeline once on all rows of a
 //! table, where we keep the models of the folds; so it agrees with the model in all but a few close cases.
 
+mod categories;
 mod components;
 mod imports;
 
@@ -15,6 +16,7 @@ use pitchpipe_learn::scikit_learn::{PythonHelper, PythonScript};
 use pitchpipe_table::{CellRule, DateOrder, Decision, Input, Kind, Schema, ShortClock};
 
 use crate::{Combination, Model};
+use categories::Categories;
 use components::{imputer, reducer, scaler};
 
 /// The scikit-learn releases that scripts are tested on: the oldest and the newest.
@@ -214,31 +216,30 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
         positions
     }
 
+    /// What columns of categories ask of the script; `None` where there are none.
+    fn categories(&self) -> Option<Categories> {
+        let n_levels = |input: &Input| match &input.kind {
+            Kind::Categorical(levels) => Some(levels.names().len()),
+            Kind::Numeric | Kind::Date(_) | Kind::FreeText(_) => None,
+        };
+        let most_levels = self.schema.inputs().iter().filter_map(n_levels).max()?;
+        Some(Categories { most_levels })
+    }
+
     fn pipelines(&self, script: &mut PythonScript) -> String {
         script.import("sklearn.pipeline", "make_pipeline");
         let n_features = self.schema.feature_names().len();
-        let has_categories = !self.categorical_positions().is_empty();
+        let categories = self.categories();
         let mut text = String::new();
-        if has_categories {
-            text += &helpers(self.learners, script);
+        if let Some(categories) = categories {
+            text += &categories.helpers(self.learners, script);
         }
         text += "# Each pipeline with its weight.\nPIPELINES = [\n";
         for (weight, pipeline) in self.learners {
             let steps = &pipeline.preparation;
-            let encoder = match steps.encoder {
-                _ if !has_categories => None,
-                Encoder::OneHot => Some("one_hot()".to_owned()),
-                Encoder::None | Encoder::Categories => None,
-            };
-            let first = match steps.encoder {
-                Encoder::None if has_categories => {
-                    Some("FunctionTransformer(unseen_is_missing)".to_owned())
-                }
-                Encoder::Categories if has_categories => {
-                    Some("FunctionTransformer(rare_share_a_code)".to_owned())
-                }
-                _ => None,
-            };
+            let is_one_hot = categories.is_some() && steps.encoder == Encoder::OneHot;
+            let encoder = is_one_hot.then(|| "one_hot()".to_owned());
+            let first = categories.and_then(|categories| categories.first_step(steps.encoder));
             script.keeps_categories = steps.encoder == Encoder::Categories;
             let steps = [
                 first,
@@ -281,32 +282,6 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
              def decide(votes, shares):\n    \"\"\"{why}\"\"\"\n    return np.argmax({body}, axis=1)\n\n\n"
         )
     }
-}
-
-/// The functions that pipelines with categories refer to.
-fn helpers(learners: &[(f64, Pipeline)], script: &mut PythonScript) -> String {
-    let mut text = String::new();
-    let is_any = |encoder| learners.iter().any(|(_, p)| p.preparation.encoder == encoder);
-    if is_any(Encoder::OneHot) {
-        script.import("sklearn.compose", "make_column_transformer");
-        script.import("sklearn.preprocessing", "OneHotEncoder");
-        text += "def one_hot():\n    \"\"\"A column for each category; all of them zero for one never met.\"\"\"\n    \
-                 encoder = OneHotEncoder(handle_unknown=\"ignore\", sparse_output=False)\n    \
-                 return make_column_transformer((encoder, CATEGORICAL), remainder=\"passthrough\")\n\n\n";
-    }
-    if is_any(Encoder::Categories) {
-        script.import("sklearn.preprocessing", "FunctionTransformer");
-        text += "def rare_share_a_code(x):\n    \"\"\"A category never met is missing; scikit-learn takes 255 codes at most.\"\"\"\n    \
-                 x = x.copy()\n    codes = np.minimum(x[:, CATEGORICAL], 254)\n    \
-                 x[:, CATEGORICAL] = np.where(codes < 0, np.nan, codes)\n    return x\n\n\n";
-    }
-    if is_any(Encoder::None) {
-        script.import("sklearn.preprocessing", "FunctionTransformer");
-        text += "def unseen_is_missing(x):\n    \"\"\"Here codes are numbers, and a category never met has none.\"\"\"\n    \
-                 x = x.copy()\n    x[:, CATEGORICAL] = np.where(x[:, CATEGORICAL] < 0, np.nan, x[:, CATEGORICAL])\n    \
-                 return x\n\n\n";
-    }
-    text
 }
 
 /// A Python string: JSON's are.

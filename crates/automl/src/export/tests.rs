@@ -50,16 +50,37 @@ fn boosted_histograms_are_given_gaps_and_categories_as_they_are() {
                    max_iter=200)";
     let text = script(&[(1.0, pipeline(boosted))], Rule::MostProbable);
     let expected = "make_pipeline(
-        FunctionTransformer(rare_share_a_code),
+        FunctionTransformer(unseen_is_missing),
         HistGradientBoostingClassifier(learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, \
                     l2_regularization=1.0, max_iter=200, early_stopping=False, \
                     categorical_features=CATEGORICAL or None, random_state=7),
     )";
     assert!(text.contains(expected), "{text}");
     assert!(
-        text.contains("def rare_share_a_code(x):") && !text.contains("SimpleImputer"),
+        text.contains("def unseen_is_missing(x):") && !text.contains("SimpleImputer"),
         "{text}"
     );
+}
+
+#[test]
+fn many_levels_are_told_apart_by_how_frequent_they_are() {
+    let rows = (0..600).map(|i| format!("shop{},{}\n", i % 300, i % 2));
+    let schema = schema(&std::iter::once("shop,kind\n".to_owned()).chain(rows).collect::<String>());
+    let of = |steps: &str| {
+        let learners = [(1.0, pipeline(steps))];
+        let rule = Rule::MostProbable;
+        Script { schema: &schema, learners: &learners, rule, missing: &[], seed: 7 }.text().unwrap()
+    };
+    let boosted = of(
+        "keep_gaps > categories > unscaled > all_features > histogram_boosting(learning_rate=0.1, \
+                      max_leaf_nodes=31, min_samples_leaf=20, l2_regularization=1, column_share=1, row_share=1, \
+                      max_iter=200)",
+    );
+    assert!(boosted.contains("        RareShareACode(),\n"), "{boosted}");
+    assert!(boosted.contains("def most_frequent(cells):"), "{boosted}");
+    let one_hot = of("impute(constant) > one_hot > unscaled > all_features > gaussian_nb");
+    assert!(one_hot.contains("encoder = FrequentOneHot("), "{one_hot}");
+    assert!(!one_hot.contains("RareShareACode"), "{one_hot}");
 }
 
 #[test]

@@ -159,7 +159,13 @@ impl Collection {
                 }
             };
             let place = (position, tables.len());
-            self.collect_dataset(&table.name, place, &dataset, store, &mut summary, &mut tell)?;
+            let mut collect = |dataset: &Dataset| {
+                self.collect_dataset(&table.name, place, dataset, store, &mut summary, &mut tell)
+            };
+            match collect(&dataset) {
+                Err(OfflineError::DatasetChanged { .. }) => collect(&corpus::load_as_0_1(table)?)?,
+                done => done?,
+            }
         }
         summary.cancelled = self.is_cancelled();
         Ok(summary)
@@ -180,14 +186,15 @@ impl Collection {
     ) -> Result<(), OfflineError> {
         let content = format!("{:016x}", dataset.content_hash());
         let about = About { content: Some(content.clone()), size: TableSize::of(dataset) };
-        store.describe(name, &about)?;
         let mut damaged = Vec::new();
-        let done = store.done(name, &content, &mut damaged)?;
-        let mut spent: f64 =
-            store.entries(name, &mut damaged)?.values().map(|e| f64::from(e.marginal_s)).sum();
+        let done = store.done(name, &content, &mut damaged);
+        let entries = store.entries(name, &mut damaged);
         if !damaged.is_empty() {
             tell(Event::Damaged { shards: damaged });
         }
+        let done = done?;
+        store.describe(name, &about)?;
+        let mut spent: f64 = entries?.values().map(|e| f64::from(e.marginal_s)).sum();
         // A store's numbers are of its own space, which may have more blocks.
         let mapping = self.space.manifest().check(store.space())?;
         let number = |id: PipelineId| mapping.get(id.into()).map(u32::from);

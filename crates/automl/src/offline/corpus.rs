@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pitchpipe_table::{
-    CancelCheck, Cells, Dataset, RawTable, ReadOptions, SchemaOptions, Source, read,
+    CancelCheck, Cells, Dataset, Limits, RawTable, ReadOptions, SchemaOptions, Source, read,
 };
 
 use super::error::{OfflineError, at};
@@ -60,15 +60,28 @@ pub fn tables(path: &Path, target: Option<&str>) -> Result<Vec<CorpusTable>, Off
     Ok(found)
 }
 
+/// How many levels of a column pitchpipe 0.1 told apart.
+const LEVELS_OF_0_1: usize = 256;
+
 /// Reads one table as a dataset.
 pub fn load(table: &CorpusTable) -> Result<Dataset, OfflineError> {
+    load_within(table, Limits::default())
+}
+
+/// The same as pitchpipe 0.1 read it, for stores that it began: what is added to them is to be measured on the same rows and
+/// features.
+pub(super) fn load_as_0_1(table: &CorpusTable) -> Result<Dataset, OfflineError> {
+    load_within(table, Limits { n_levels: LEVELS_OF_0_1, ..Limits::default() })
+}
+
+fn load_within(table: &CorpusTable, limits: Limits) -> Result<Dataset, OfflineError> {
     let unreadable =
         |message: String| OfflineError::Unreadable { path: table.path.clone(), message };
     let source = Source::Path(table.path.clone());
     let raw = read(&source, &ReadOptions::default(), &CancelCheck::never())
         .map_err(|e| unreadable(e.to_string()))?;
     let target = table.target.clone().or_else(|| usual_target(&raw));
-    let options = SchemaOptions { target, ..SchemaOptions::default() };
+    let options = SchemaOptions { target, limits, ..SchemaOptions::default() };
     let (dataset, _) = Dataset::from_table(raw, &options).map_err(|e| unreadable(e.to_string()))?;
     Ok(dataset)
 }

@@ -10,6 +10,15 @@ use super::pacing::Pacing;
 /// Time kept for putting the model together and writing it, at the least.
 const LEAST_RESERVE: Duration = Duration::from_millis(30);
 
+/// How long a step is waited for.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    /// The seconds of work that it is expected to take.
+    pub(crate) cost_secs: f64,
+    /// The most that it may take of the time that is left.
+    pub(crate) most_of_left: f64,
+}
+
 /// However busy the machine is, no more than so many times the usual reserve is kept.
 const MOST_SLOWDOWN: f64 = 6.0;
 
@@ -138,13 +147,16 @@ impl<'a> Budget<'a> {
         !self.allows_secs(self.choice_secs, end)
     }
 
-    /// When fits that are expected to take so many seconds of work must end: one mistaken guess must not use up all
+    /// When fits must end that are waited for so long: one mistaken guess must not use up all
     /// there is.
-    pub(crate) fn deadline(&self, cost_secs: f64, end: End) -> Option<Instant> {
+    pub(crate) fn deadline(&self, patience: Patience, end: End) -> Option<Instant> {
         let left = self.left(end);
-        let patience = patience_secs(cost_secs * self.wall_per_cpu, self.total_secs());
+        let Patience { cost_secs, most_of_left } = patience;
+        let expected = patience_secs(cost_secs * self.wall_per_cpu, self.total_secs());
         let patience = match self.pacing {
-            Pacing::Timed { .. } => Duration::try_from_secs_f64(patience).unwrap_or(left),
+            Pacing::Timed { .. } => Duration::try_from_secs_f64(expected)
+                .unwrap_or(left)
+                .min(left.mul_f64(most_of_left.min(1.0))),
             Pacing::Repeatable => left,
         };
         self.within(patience.min(left))

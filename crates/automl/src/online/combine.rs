@@ -102,6 +102,11 @@ impl Combiner {
         self.scores.as_ref().map(|scores| scores.error(self.rule.metric))
     }
 
+    /// How many rows it is judged by.
+    pub(crate) fn n_judged(&self) -> usize {
+        self.rule.truth.len()
+    }
+
     /// Seconds that bringing the ensemble up to date is expected to take.
     pub(crate) fn expected_secs(&self) -> f64 {
         if self.is_stale { self.secs_each * self.library.learners().len() as f64 } else { 0.0 }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 
-use super::budget::{Budget, End};
+use super::budget::{Budget, End, Patience};
 use super::combine::Combiner;
 use super::confirm::Confirmation;
 use super::drafts::Drafts;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
+use super::ladder::{BoostingPace, Ladder, Rungs};
 use super::ledger::Ledger;
 use super::levels::to_rerun;
 use super::library::{Judging, Learner};
@@ -38,6 +40,20 @@ const ENSEMBLE_SHARE: f64 = 0.1;
 /// The share of the budget that is kept for the plain forest, if it is not tried anyway.
 const FOREST_SHARE: f64 = 0.03;
 
+/// What is run again on more rows may be expected to take this share of the time that is left, and boosting on histograms that one.
+const RERUN_SHARE: f64 = 0.25;
+const BOOSTING_RERUN_SHARE: f64 = 0.5;
+
+/// And may take so many times that share.
+const RERUN_PATIENCE: f64 = 1.25;
+
+fn rerun_share(kind: EstimatorKind) -> f64 {
+    match kind {
+        EstimatorKind::HistogramBoosting => BOOSTING_RERUN_SHARE,
+        _ => RERUN_SHARE,
+    }
+}
+
 /// The loop and what it has found.
 pub(crate) struct Drive<'a> {
     pub(crate) settings: Settings,
@@ -48,6 +64,8 @@ pub(crate) struct Drive<'a> {
     pub(super) memory: MemoryWatch,
     drafts: Drafts<'a>,
     rows: Rows,
+    /// How long boosting on histograms takes, next to predictions.
+    boosting_pace: BoostingPace,
     /// Whether the plain forest was run, or cannot be.
     forest_is_over: bool,
     /// What the policy predicts for the pipelines that run.
@@ -62,6 +80,8 @@ struct Rows {
     secs: Vec<f64>,
     /// The best of the rows before, which are still to be run again.
     rerun: VecDeque<Vec<PipelineId>>,
+    /// Where boosting on histograms is run first, what follows by what came of it.
+    ladder: Option<Ladder>,
 }
 
 impl Rows {
@@ -99,6 +119,7 @@ impl<'a> Drive<'a> {
             memory,
             drafts,
             rows: Rows::default(),
+            boosting_pace: BoostingPace::default(),
             forest_is_over: false,
             predicted: BTreeMap::new(),
         }
@@ -113,8 +134,17 @@ impl<'a> Drive<'a> {
         combiner: Combiner,
     ) -> Combiner {
         let rerun = to_rerun(&self.settings.space, &self.combiner.library);
-        self.rows = Rows { n_rows, secs, rerun };
+        self.rows = Rows { n_rows, secs, rerun, ladder: None };
         std::mem::replace(&mut self.combiner, combiner)
+    }
+
+    /// Runs boosting on histograms on the present rows before all else.
+    pub(crate) fn boost_first(&mut self) {
+        let Some(ladder) = Ladder::of(&self.settings.space) else { return };
+        let first = ladder.first().to_vec();
+        self.rows.rerun.retain(|ids| !ids.iter().any(|id| first.contains(id)));
+        self.rows.rerun.push_front(first);
+        self.rows.ladder = Some(ladder);
     }
 
     /// Runs until `until`, to the end of the time, or of what there is to run. `None` where the level is
@@ -175,9 +205,14 @@ impl<'a> Drive<'a> {
     /// The next of those to run again that is expected to be worth its time.
     fn next_rerun(&mut self) -> Option<Vec<PipelineId>> {
         let left_secs = self.budget.left_to_choose_in(self.end());
+        let (space, pace) = (Arc::clone(&self.settings.space), self.boosting_pace);
         let rows = &mut self.rows;
         while let Some(mut ids) = rows.rerun.pop_front() {
-            ids.retain(|&id| rows.secs_of(id).is_none_or(|secs| secs <= left_secs / 2.0));
+            ids.retain(|&id| {
+                let kind = space.kind(id);
+                let secs = rows.secs_of(id).map(|secs| pace.secs(kind, secs));
+                secs.is_none_or(|secs| secs <= rerun_share(kind) * left_secs)
+            });
             if !ids.is_empty() {
                 return Some(ids);
             }
@@ -194,12 +229,29 @@ impl<'a> Drive<'a> {
         listener: &mut Listener<'_>,
     ) -> Result<(), AutoMlError> {
         let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
-        self.budget.note_predicted(secs.fold(0.0, f64::max));
+        let cost_secs = secs.fold(0.0, f64::max);
+        self.budget.note_predicted(cost_secs);
         self.note_predictions(ids, policy);
-        let seen = self.evaluate(ids, f64::INFINITY, bench, listener)?;
+        let share = ids.iter().map(|&id| rerun_share(self.settings.space.kind(id)));
+        let share = RERUN_PATIENCE * share.fold(0.0, f64::max);
+        let patience = Patience { cost_secs, most_of_left: share };
+        let seen = self.evaluate(ids, patience, bench, listener)?;
+        self.climb(&seen);
         policy.observe_unasked(&seen)?;
         self.ensemble_if_cheap(listener);
         Ok(())
+    }
+
+    /// Queues what the first family of boosting speaks for, once it has run.
+    fn climb(&mut self, seen: &[Observation]) {
+        let Some(Rungs { next, later }) = self.rows.ladder.as_ref().and_then(|l| l.climb(seen))
+        else {
+            return;
+        };
+        self.rows.ladder = None;
+        self.rows.rerun.retain(|ids| !ids.iter().any(|id| next.contains(id) || later.contains(id)));
+        self.rows.rerun.push_front(next);
+        self.rows.rerun.push_back(later);
     }
 
     /// The steps to run together, with no more pipelines than may still be evaluated. Where memory was short it is one
@@ -240,7 +292,9 @@ impl<'a> Drive<'a> {
         self.note_predictions(&ids, policy);
         // A step is given up by the longer of two predictions: what was learned of other families may not hold here.
         let patience_secs = steps.iter().map(|step| self.rows.predicted_secs(step)).sum();
-        let seen = self.evaluate(&ids, f64::max(cost_secs, patience_secs), bench, listener)?;
+        let cost_secs = f64::max(cost_secs, patience_secs);
+        let patience = Patience { cost_secs, most_of_left: 1.0 };
+        let seen = self.evaluate(&ids, patience, bench, listener)?;
         self.ensemble_if_cheap(listener);
         let started = self.budget.elapsed();
         if let Some(error) = self.combiner.error() {
@@ -261,19 +315,19 @@ impl<'a> Drive<'a> {
         self.predicted = ids.iter().filter_map(predicted).collect();
     }
 
-    /// Runs pipelines that are expected to take so many seconds of work; gives what became of them, in the order of
+    /// Runs pipelines as long as patience lasts; gives what became of them, in the order of
     /// pipelines: threads finish in any order, which the policy must not see.
     fn evaluate(
         &mut self,
         ids: &[PipelineId],
-        cost_secs: f64,
+        patience: Patience,
         bench: &mut Bench<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Vec<Observation>, AutoMlError> {
         self.ledger.counts.n_started += ids.len();
         listener.tell(Happened::Started { pipelines: self.pipelines_of(ids) });
         let started = self.budget.elapsed();
-        let deadline = self.budget.deadline(cost_secs, self.end());
+        let deadline = self.budget.deadline(patience, self.end());
         let (mut seen, mut held) = (Vec::with_capacity(ids.len()), Vec::new());
         let mut taking = Duration::ZERO;
         let in_any_order = self.budget.pacing().heeds_measurements();
@@ -294,6 +348,8 @@ impl<'a> Drive<'a> {
         let cpu_secs = self.ledger.spend_effort(effort);
         self.budget.note_work(cpu_secs, self.budget.since(started), taking);
         seen.sort_by_key(|o| o.pipeline);
+        let predicted = |id| self.rows.secs_of(id);
+        self.boosting_pace.note(&self.settings.space, &seen, predicted);
         Ok(seen)
     }
 

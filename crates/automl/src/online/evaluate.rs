@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, SearchSpace, Validation};
+use pitchpipe_learn::{Effort, FitError, KeptFolds, Outcome, PipelineId, SearchSpace, Validation};
 use pitchpipe_table::Dataset;
 
 /// What pipelines are run by.
@@ -20,13 +20,15 @@ pub(crate) trait Evaluator {
 /// The real thing.
 pub(crate) struct Engine<'a> {
     space: Arc<SearchSpace>,
-    dataset: &'a Dataset,
+    /// The rows, with what is prepared of them once for all steps.
+    folds: KeptFolds<'a>,
     options: Validation,
 }
 
 impl<'a> Engine<'a> {
     pub(crate) fn new(space: &Arc<SearchSpace>, dataset: &'a Dataset, options: Validation) -> Self {
-        Self { space: Arc::clone(space), dataset, options }
+        let folds = KeptFolds::new(dataset, &options);
+        Self { space: Arc::clone(space), folds, options }
     }
 }
 
@@ -39,6 +41,6 @@ impl Evaluator for Engine<'_> {
     ) -> Result<Effort, FitError> {
         self.options.deadline = deadline;
         let all: Vec<_> = pipelines.iter().map(|&id| self.space.pipeline(id)).collect();
-        self.options.evaluate(self.dataset, &all, |i, outcome| each(pipelines[i], outcome))
+        self.folds.evaluate(&self.options, &all, |i, outcome| each(pipelines[i], outcome))
     }
 }

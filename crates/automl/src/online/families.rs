@@ -62,7 +62,11 @@ pub(crate) fn plain_boosting(space: &SearchSpace) -> Option<PipelineId> {
     find_boosting(space, HistogramBoosting::default())
 }
 
-fn find_boosting(space: &SearchSpace, settings: HistogramBoosting) -> Option<PipelineId> {
+/// Boosting on histograms with these settings and the block's regularisation.
+pub(crate) fn find_boosting(
+    space: &SearchSpace,
+    settings: HistogramBoosting,
+) -> Option<PipelineId> {
     let settings = HistogramBoosting { l2_regularization: 1.0, ..settings };
     let pipeline = Pipeline { preparation: Preparation::AS_IT_IS, estimator: settings.into() };
     space.find(&pipeline)

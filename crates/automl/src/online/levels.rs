@@ -19,6 +19,14 @@ pub(crate) struct Level {
     pub(crate) n_rows: usize,
     /// When it ends, counted from the start of the budget; the last one ends with it.
     pub(crate) until: Duration,
+    /// Whether boosting on histograms is run first: it has more rows here than other kinds could have.
+    pub(crate) is_for_boosting: bool,
+}
+
+impl Level {
+    fn of(n_rows: usize, until: Duration) -> Self {
+        Self { n_rows, until, is_for_boosting: false }
+    }
 }
 
 /// The least that a sample has.
@@ -65,8 +73,8 @@ pub(crate) fn levels(
     let largest = paces.boosting.map_or(0, |secs| largest_within(LAST_SHARE, secs));
     if largest >= last && first < largest {
         let n_rows = largest_within(LOOK_SHARE, paces.typical).min(largest);
-        let look = Level { n_rows, until: begun + left.mul_f64(LOOK_ENDS) };
-        return vec![look, Level { n_rows: largest, until: budget }];
+        let look = Level::of(n_rows, begun + left.mul_f64(LOOK_ENDS));
+        return vec![look, Level { is_for_boosting: true, ..Level::of(largest, budget) }];
     }
     let mut sizes = vec![first];
     while first < last {
@@ -81,7 +89,7 @@ pub(crate) fn levels(
             begun + left.mul_f64(LAST_BEGINS * 0.5f64.powi((n - 2 - i) as i32))
         }
     };
-    sizes.iter().enumerate().map(|(i, &n_rows)| Level { n_rows, until: end(i) }).collect()
+    sizes.iter().enumerate().map(|(i, &n_rows)| Level::of(n_rows, end(i))).collect()
 }
 
 /// How many of the best are run again when there are more rows.
@@ -113,7 +121,7 @@ pub(crate) fn to_rerun(space: &SearchSpace, library: &Library) -> VecDeque<Vec<P
 }
 
 /// The pipelines that one fit of a family answers for; where that is no gift, the pipeline alone.
-fn family_of(space: &SearchSpace, id: PipelineId) -> Vec<PipelineId> {
+pub(super) fn family_of(space: &SearchSpace, id: PipelineId) -> Vec<PipelineId> {
     if !space.kind(id).character().family.is_nested() {
         return vec![id];
     }
@@ -129,16 +137,16 @@ impl Earlier {
     /// Takes in the ensemble of a level that is over, made on so many rows.
     pub(crate) fn keep(&mut self, combiner: Combiner, n_rows: usize) {
         match &self.0 {
-            Some((best, _)) if !is_better(&combiner, best) => free_elsewhere(combiner),
+            Some((best, _)) if is_surely_better(best, &combiner) => free_elsewhere(combiner),
             _ => free_elsewhere(self.0.replace((combiner, n_rows))),
         }
     }
 
-    /// Takes the place of the last level's ensemble, made on `n_rows`, where it is better and `may_win`; gives the rows
-    /// of the one that is left.
+    /// Takes the place of the last level's ensemble, made on `n_rows`, where it is surely better and `may_win`; gives the
+    /// rows of the one that is left.
     pub(crate) fn challenge(self, last: &mut Combiner, n_rows: usize, may_win: bool) -> usize {
         match self.0 {
-            Some((best, n_before)) if may_win && is_better(&best, last) => {
+            Some((best, n_before)) if may_win && is_surely_better(&best, last) => {
                 free_elsewhere(std::mem::replace(last, best));
                 n_before
             }
@@ -150,12 +158,23 @@ impl Earlier {
     }
 }
 
-/// Whether one ensemble is better than another; any is better than none.
-fn is_better(one: &Combiner, other: &Combiner) -> bool {
-    match (one.error(), other.error()) {
-        (Some(one), Some(other)) => one < other,
+/// Whether an ensemble made on fewer rows is better than a later one beyond chance; any is better than none. They are judged on
+/// different rows, and of two that seem equal the one that learnt from more is better.
+fn is_surely_better(one: &Combiner, later: &Combiner) -> bool {
+    match (one.error(), later.error()) {
+        (Some(a), Some(b)) => is_surely_less((a, one.n_judged()), (b, later.n_judged())),
         (one, _) => one.is_some(),
     }
+}
+
+/// Whether an error over so many rows is less than another by more than a standard error of their difference, as if both were
+/// shares of rows.
+fn is_surely_less(one: (f64, usize), other: (f64, usize)) -> bool {
+    let variance = |(error, n): (f64, usize)| {
+        let share = error.clamp(0.0, 1.0);
+        share * (1.0 - share) / n.max(1) as f64
+    };
+    one.0 < other.0 - (variance(one) + variance(other)).sqrt()
 }
 
 #[cfg(test)]
@@ -174,19 +193,28 @@ mod tests {
         let paces = Paces { typical: &forest, boosting: Some(&boosting) };
         let of = |n_rows| levels(n_rows, Duration::ZERO, 30 * SECOND, &paces);
         let large = of(200_000);
-        assert_eq!(large.last(), Some(&Level { n_rows: 200_000, until: 30 * SECOND }));
+        let all = Level { is_for_boosting: true, ..Level::of(200_000, 30 * SECOND) };
+        assert_eq!(large.last(), Some(&all));
         assert_eq!((large.len(), large[0].until), (2, 3 * SECOND));
         assert!(large[0].n_rows <= 7_500);
         // More than it can have: what it can.
         assert_eq!(of(1_000_000)[1].n_rows, 250_000);
         // As many for all kinds: nothing is to be hurried.
-        assert_eq!(of(20_000), [Level { n_rows: 20_000, until: 30 * SECOND }]);
+        assert_eq!(of(20_000), [Level::of(20_000, 30 * SECOND)]);
+    }
+
+    #[test]
+    fn chance_does_not_let_fewer_rows_win() {
+        // Of two samples of 6,000 rows each the errors differ by .009 as often as not.
+        assert!(!is_surely_less((0.4240, 6000), (0.4263, 6000)));
+        assert!(is_surely_less((0.40, 6000), (0.4263, 6000)));
+        assert!(!is_surely_less((0.1, 6000), (0.1, 6000)));
     }
 
     #[test]
     fn a_small_table_is_searched_whole() {
         let levels = levels(800, SECOND, 20 * SECOND, &typically(&|n| n as f64));
-        assert_eq!(levels, [Level { n_rows: 800, until: 20 * SECOND }]);
+        assert_eq!(levels, [Level::of(800, 20 * SECOND)]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod event;
 mod families;
 mod honest;
 pub(crate) mod in_words;
+mod ladder;
 mod ledger;
 mod levels;
 mod library;

@@ -33,8 +33,10 @@ use crate::ensemble::Combination;
 use crate::model::Model;
 use crate::surrogate::{ErrorKind, Surrogate, TableSize};
 
-/// Ensembles are chosen by no more rows than this.
+/// Ensembles are chosen by no more rows than this, or as many as have so many probabilities: with few classes there is time for
+/// more, and on large tables learners differ by less than 6,000 rows can tell.
 const MOST_JUDGED: usize = 6_000;
+const JUDGED_CELLS: usize = 50_000;
 
 /// And by no more probabilities of each learner than this: with more than 200 classes, by fewer rows.
 const MOST_JUDGED_CELLS: usize = 1_200_000;
@@ -214,6 +216,9 @@ impl<'a> Fit<'a> {
             let before = drive.begin_level(n_rows, secs, self.combiner(Some(&sample)));
             if i > 0 {
                 earlier.keep(before, ended.n_rows);
+            }
+            if level.is_for_boosting && self.automl.method == Method::Auto {
+                drive.boost_first();
             }
             ended.n_rows = n_rows;
             let is_last = i + 1 == levels.len();
@@ -404,7 +409,7 @@ impl<'a> Fit<'a> {
         let mut sample = Sample { rows, judging };
         if let Judging::OutOfFold { .. } = sample.judging {
             let (labels, _) = sample.judged();
-            let most = MOST_JUDGED.min(MOST_JUDGED_CELLS / labels.n_classes().max(1));
+            let most = most_judged(labels.n_classes());
             let is_many = labels.len() > most;
             let judged = is_many.then(|| stratified_subsample(&labels, most, seed));
             if let Judging::OutOfFold { rows, .. } = &mut sample.judging {
@@ -445,4 +450,10 @@ pub(super) fn memory_limit(automl: &AutoMl) -> Result<u64, AutoMlError> {
         return Err(AutoMlError::TooLittleAddressSpace { limit: space.limit, needed, n_threads });
     }
     Ok(limit.min(space.ceiling))
+}
+
+/// By how many rows ensembles are chosen at most, where there are so many classes.
+fn most_judged(n_classes: usize) -> usize {
+    let n_classes = n_classes.max(1);
+    MOST_JUDGED.max(JUDGED_CELLS / n_classes).min(MOST_JUDGED_CELLS / n_classes)
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitchpipe_automl::offline::train::{TrainMethod, Stack, StackRow, Training};
+use pitchpipe_automl::offline::train::{Stack, StackRow, TrainMethod, Training};
 use pitchpipe_automl::offline::{Store, listed_in};
 use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
 

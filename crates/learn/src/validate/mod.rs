@@ -10,6 +10,7 @@ mod computation;
 mod family;
 mod fold;
 mod group;
+mod kept;
 mod outcome;
 mod path;
 mod report;
@@ -28,6 +29,7 @@ use crate::impute::Imputer;
 use crate::raw_features::columns_with_missing;
 use crate::{FitContext, FitError, Pipeline, Stream};
 use fold::FoldData;
+pub use kept::KeptFolds;
 pub use outcome::{Evaluation, LabelScores, Outcome};
 use schedule::Schedule;
 pub use watch::{Activity, Running, Watch};
@@ -103,6 +105,16 @@ impl Validation {
         pipelines: &[Pipeline],
         report: impl FnMut(usize, Outcome) + Send,
     ) -> Result<Effort, FitError> {
+        self.run(&KeptFolds::none(dataset), pipelines, report)
+    }
+
+    fn run(
+        &self,
+        kept: &KeptFolds<'_>,
+        pipelines: &[Pipeline],
+        report: impl FnMut(usize, Outcome) + Send,
+    ) -> Result<Effort, FitError> {
+        let dataset = kept.dataset();
         if self.n_folds < 2 {
             return Err(FitError::TooFewFolds { got: self.n_folds });
         }
@@ -120,7 +132,7 @@ impl Validation {
         }
         pool.install(|| {
             let folds = self.read_folds(dataset, folds, pipelines);
-            Ok(Schedule::new(self, dataset, pipelines, &folds, report).run(&pool))
+            Ok(Schedule::new(self, kept, pipelines, &folds, report).run(&pool))
         })
     }
 

@@ -15,6 +15,7 @@ use super::computation::{Class, Computation, Subscriber};
 use super::family;
 use super::fold::FoldData;
 use super::group::{Group, distinct_estimators, groups};
+use super::kept::KeptFolds;
 use super::outcome::Outcome;
 use super::path::{Cost, Leaf, Path, Steps};
 use super::watch::{Activity, Running};
@@ -28,6 +29,7 @@ const PREPARED_AHEAD: usize = 4;
 /// The work of one call: what there is to do, and what has been done.
 pub(super) struct Schedule<'a, R> {
     pub(super) options: &'a Validation,
+    kept: &'a KeptFolds<'a>,
     pub(super) pipelines: &'a [Pipeline],
     pub(super) folds: &'a [FoldData<'a>],
     /// The classes of the rows that some fold tests.
@@ -82,14 +84,16 @@ enum Job {
 impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     pub(super) fn new(
         options: &'a Validation,
-        dataset: &'a Dataset,
+        kept: &'a KeptFolds<'a>,
         pipelines: &'a [Pipeline],
         folds: &'a [FoldData<'a>],
         report: R,
     ) -> Self {
         let (estimators, estimator_of) = distinct_estimators(pipelines);
+        let dataset = kept.dataset();
         Self {
             options,
+            kept,
             pipelines,
             folds,
             truth: tested_labels(dataset, folds),
@@ -192,15 +196,20 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
             ctx = ctx.with_deadline(Some(self.options.deadline.map_or(own, |d| d.min(own))));
         }
         let leaf = ctx.check_deadline().and_then(|()| {
-            let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
             let steps = wanted.in_fold(fold);
+            if let Some(leaf) = self.kept.find(self.options, steps, fold) {
+                return Ok(leaf);
+            }
+            let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
             let prepare = || path.prepare(&self.folds[fold], steps, &wanted.shares, &ctx);
             let prepared = contained("preparation", prepare);
             if group + 1 == self.groups.len() || prepared.is_err() {
                 // Nobody will ask for the steps in between again, or nobody should.
                 *path = Path::default();
             }
-            prepared.and_then(|leaf| leaf)
+            let leaf = prepared.and_then(|leaf| leaf)?;
+            self.kept.keep(self.options, steps, fold, &leaf);
+            Ok(leaf)
         });
         let mut state = self.lock();
         state.preparation_secs += leaf.as_ref().map_or(0.0, |leaf| leaf.cost.spent_secs);

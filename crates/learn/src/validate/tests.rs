@@ -100,6 +100,37 @@ fn sharing_gives_exactly_what_a_pipeline_alone_gives() {
 }
 
 #[test]
+fn kept_folds_change_nothing_but_the_time() {
+    let dataset = mixed_table(300, 3, 1);
+    let space = SearchSpace::all();
+    let boosted: Vec<Pipeline> = (space.ids().skip(23_424).take(8))
+        .chain(space.ids().step_by(5000))
+        .map(|id| space.pipeline(id))
+        .collect();
+    let options = keeping_predictions(2);
+    let plain = options.outcomes(&dataset, &boosted).unwrap();
+    let folds = KeptFolds::new(&dataset, &options);
+    let mut efforts = Vec::new();
+    for _ in 0..2 {
+        let mut outcomes = vec![String::new(); boosted.len()];
+        let report = |i: usize, outcome: Outcome| outcomes[i] = numbers(&outcome);
+        efforts.push(folds.evaluate(&options, &boosted, report).unwrap());
+        assert_eq!(outcomes, plain.iter().map(numbers).collect::<Vec<_>>());
+    }
+    assert_eq!(efforts[0].n_prepared, efforts[1].n_prepared);
+    let leaf = |fold| folds.find(&options, Preparation::AS_IT_IS, fold).unwrap();
+    assert!((0..3).all(|fold| leaf(fold).train.has_bins()));
+    // Folds of another seed are others.
+    let other = Validation { seed: 4, ..options.clone() };
+    assert!(folds.find(&other, Preparation::AS_IT_IS, 0).is_none());
+    // Nothing is kept where there is no memory for it.
+    let poor = Validation { memory_limit: Some(1 << 16), ..options };
+    let folds = KeptFolds::new(&dataset, &poor);
+    folds.evaluate(&poor, &boosted[..1], |_, _| ()).unwrap();
+    assert!(folds.find(&poor, Preparation::AS_IT_IS, 0).is_none());
+}
+
+#[test]
 fn families_give_exactly_what_a_member_alone_gives() {
     let dataset = mixed_table(80, 2, 2);
     let family = slice(Imputer::Median);

@@ -36,6 +36,9 @@ pub(crate) struct Options {
     /// Datasets of the corpus; `twelve` and `ten` are fixed choices of the test corpus [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     datasets: Vec<String>,
+    /// Only datasets of at least so many rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_rows: usize,
     /// Systems, or the groups ours, sklearn, lightgbm, peers, all
     #[arg(long, value_delimiter = ',', value_name = "NAME", default_value = "ours,sklearn")]
     systems: Vec<Choice>,
@@ -78,6 +81,10 @@ pub(crate) struct Options {
     /// Another build of the program: whatever pitchpipe runs is run by both, in turns, and compared
     #[arg(long, value_name = "FILE")]
     before: Option<PathBuf>,
+    /// A surrogate of that build, or of this one where no other is named: with one of fewer blocks, what the search is without
+    /// the others
+    #[arg(long, value_name = "FILE")]
+    before_surrogate: Option<PathBuf>,
     /// Only write the splits, and print which builds would run.
     #[arg(long, hide = true)]
     prepare: bool,
@@ -87,7 +94,8 @@ impl Options {
     fn programs(&self) -> Pair {
         let default = || root().join("target/release/pitchpipe");
         let present = self.pitchpipe.clone().unwrap_or_else(default);
-        Pair { present, before: self.before.clone() }
+        let before_surrogate = self.before_surrogate.clone();
+        Pair { present, before: self.before.clone(), before_surrogate }
     }
 
     fn seeds(&self) -> Vec<u64> {
@@ -106,8 +114,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let mut systems: Vec<System> = options.systems.iter().flat_map(|c| c.0.clone()).collect();
     systems.sort();
     systems.dedup();
-    let datasets = datasets::chosen(&options.corpus, &options.datasets)?;
-    let contenders = Contender::all(&systems, options.before.is_some());
+    let mut datasets = datasets::chosen(&options.corpus, &options.datasets)?;
+    datasets.retain(|entry| entry.n_rows >= options.min_rows);
+    let has_before = options.before.is_some() || options.before_surrogate.is_some();
+    let contenders = Contender::all(&systems, has_before);
     if options.prepare {
         return prepare(options, &contenders, &datasets);
     }

@@ -25,6 +25,8 @@ pub(super) struct Standings {
     contenders: Vec<Contender>,
     /// For each dataset, the error of each system, averaged over `n_runs / datasets` seeds.
     errors: BTreeMap<String, Vec<f64>>,
+    /// The same of the log losses; NaN where a run gave no predictions.
+    log_losses: BTreeMap<String, Vec<f64>>,
     n_runs: usize,
 }
 
@@ -39,30 +41,39 @@ impl Standings {
     ) -> Self {
         let at_budget =
             |r: &&Record| r.run.budget_secs.is_none() || r.run.budget_secs == budget_secs;
-        let mut found: BTreeMap<(&str, u64), BTreeMap<Contender, f64>> = BTreeMap::new();
+        let mut found: BTreeMap<(&str, u64), BTreeMap<Contender, [f64; 2]>> = BTreeMap::new();
         for record in records.iter().filter(at_budget) {
             let contender = record.run.contender;
             if wanted.contains(&contender.system) {
                 let pair = (record.run.dataset.as_str(), record.run.seed);
-                found.entry(pair).or_default().insert(contender, error(record, by));
+                found
+                    .entry(pair)
+                    .or_default()
+                    .insert(contender, [error(record, by), log_loss(record)]);
             }
         }
         let present: BTreeSet<Contender> = found.values().flat_map(|f| f.keys().copied()).collect();
         let contenders: Vec<Contender> = present.into_iter().collect();
-        let mut sums: BTreeMap<String, (Vec<f64>, usize)> = BTreeMap::new();
+        let mut sums: BTreeMap<String, (Vec<[f64; 2]>, usize)> = BTreeMap::new();
         let mut n_runs = 0;
         for ((dataset, _), by_system) in found {
             if by_system.len() == contenders.len() {
-                let start = || (vec![0.0; contenders.len()], 0);
-                let (sum, n) = sums.entry(dataset.to_owned()).or_insert_with(start);
-                sum.iter_mut().zip(by_system.values()).for_each(|(sum, error)| *sum += error);
+                let start = || (vec![[0.0; 2]; contenders.len()], 0);
+                let (sums, n) = sums.entry(dataset.to_owned()).or_insert_with(start);
+                for (sum, [error, log_loss]) in sums.iter_mut().zip(by_system.values()) {
+                    *sum = [sum[0] + error, sum[1] + log_loss];
+                }
                 *n += 1;
                 n_runs += 1;
             }
         }
-        let mean = |(sum, n): (Vec<f64>, usize)| sum.iter().map(|s| s / n as f64).collect();
-        let errors = sums.into_iter().map(|(dataset, sum)| (dataset, mean(sum))).collect();
-        Self { contenders, errors, n_runs }
+        let means = |which: usize| {
+            let mean = |(sums, n): &(Vec<[f64; 2]>, usize)| {
+                sums.iter().map(|sum| sum[which] / *n as f64).collect()
+            };
+            sums.iter().map(|(dataset, sums)| (dataset.clone(), mean(sums))).collect()
+        };
+        Self { contenders, errors: means(0), log_losses: means(1), n_runs }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -85,18 +96,36 @@ impl Standings {
         Paired::of(self.errors.values().map(|e| e[position] - e[reference]))
     }
 
+    /// The mean log loss, and how it differs from that of the reference; a dash where a run gave no predictions.
+    fn log_loss(&self, position: usize, reference: Option<usize>) -> String {
+        let losses = || self.log_losses.values();
+        let mean = losses().map(|l| l[position]).sum::<f64>() / self.log_losses.len() as f64;
+        if mean.is_nan() {
+            return format!("{:>10}  {:<17}", "-", "");
+        }
+        let paired = reference
+            .map(|reference| Paired::of(losses().map(|l| l[position] - l[reference])))
+            .filter(|paired| !paired.mean.is_nan());
+        let difference = paired.map_or(String::new(), |paired| {
+            format!("{:+.4} ({:.4})", paired.mean, paired.standard_error)
+        });
+        format!("{mean:>10.4}  {difference:<17}")
+    }
+
     /// The table, best mean rank first.
     fn text(&self, records: &Records, budget_secs: Option<u64>, against: System) -> String {
         let reference = self.contenders.iter().position(|&c| c == against.into());
         let mut order: Vec<usize> = (0..self.contenders.len()).collect();
         order.sort_by(|&a, &b| self.mean_rank(a).total_cmp(&self.mean_rank(b)));
         let mut text = format!(
-            "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>6}{:>7}{:>9}{:>7}{:>9}{:>8}\n",
+            "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>10}  {:<17}{:>6}{:>7}{:>9}{:>7}{:>9}{:>8}\n",
             "system",
             "error",
             "rank",
             format!("minus {against} (s.e.)"),
             "worse/=/better",
+            "log loss",
+            format!("minus {against}"),
             "failed",
             "over",
             "longest",
@@ -106,8 +135,8 @@ impl Standings {
         );
         let _ = writeln!(
             text,
-            "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>6}{:>16}{:>16}{:>8}",
-            "", "", "", "", "", "", "process", "fit call", "MB"
+            "{:<24}{:>8}{:>7}   {:<22}{:<15}{:>10}  {:<17}{:>6}{:>16}{:>16}{:>8}",
+            "", "", "", "", "", "", "", "", "process", "fit call", "MB"
         );
         for i in order {
             let contender = self.contenders[i];
@@ -117,10 +146,11 @@ impl Standings {
                 difference = format!("{:+.4} ({:.4})", paired.mean, paired.standard_error);
                 counts = format!("{}/{}/{}", paired.n_above, paired.n_equal, paired.n_below);
             }
+            let log_loss = self.log_loss(i, reference.filter(|&r| r != i));
             let effort = Effort::of(records, contender, budget_secs);
             let _ = writeln!(
                 text,
-                "{contender:<24}{:>8.4}{:>7.2}   {difference:<22}{counts:<15}{effort}",
+                "{contender:<24}{:>8.4}{:>7.2}   {difference:<22}{counts:<15}{log_loss}{effort}",
                 self.mean_error(i),
                 self.mean_rank(i),
             );
@@ -157,6 +187,13 @@ fn error(record: &Record, by: Decided) -> f64 {
         }
         Outcome::Scored(scores) => scores.balanced_error,
         Outcome::Killed | Outcome::Failed { .. } => ERROR_OF_NOTHING,
+    }
+}
+
+fn log_loss(record: &Record) -> f64 {
+    match &record.outcome {
+        Outcome::Scored(scores) => scores.log_loss,
+        Outcome::Killed | Outcome::Failed { .. } => f64::NAN,
     }
 }
 
@@ -385,6 +422,22 @@ mod tests {
         // The sample variance is 0.025; of the mean of five, 0.005.
         assert!((paired.standard_error - 0.005_f64.sqrt()).abs() < 1e-12);
         assert_eq!((paired.n_above, paired.n_equal, paired.n_below), (3, 1, 1));
+    }
+
+    #[test]
+    fn log_losses_stand_beside_errors_where_all_gave_predictions() {
+        let mut records = records(&[(System::Auto, "a", 0, 0.1), (System::Random, "a", 0, 0.1)]);
+        let mut other = record(System::Random, "a", 0, 0.1);
+        let Outcome::Scored(scores) = &mut other.outcome else { unreachable!("it is scored") };
+        scores.log_loss = 1.5;
+        records.insert(other);
+        let of =
+            |records: &Records| Standings::of(records, Some(30), &all(), Decided::ByThemselves);
+        assert!(of(&records).log_loss(1, Some(0)).contains("1.5000  +0.5000"));
+        let mut killed = record(System::Random, "a", 0, 0.1);
+        killed.outcome = Outcome::Killed;
+        records.insert(killed);
+        assert_eq!(of(&records).log_loss(1, Some(0)).trim(), "-");
     }
 
     #[test]

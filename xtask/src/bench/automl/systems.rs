@@ -34,12 +34,18 @@ pub(super) type Builds = Vec<(Contender, String)>;
 pub(super) struct Pair {
     pub(super) present: PathBuf,
     pub(super) before: Option<PathBuf>,
+    /// What the latter takes in place of its own surrogate.
+    pub(super) before_surrogate: Option<PathBuf>,
 }
 
 impl Pair {
     fn of(&self, contender: Contender) -> &Path {
         let before = self.before.as_deref().filter(|_| contender.is_before);
         before.unwrap_or(&self.present)
+    }
+
+    fn surrogate_of(&self, contender: Contender) -> Option<&Path> {
+        self.before_surrogate.as_deref().filter(|_| contender.is_before)
     }
 }
 
@@ -79,7 +85,10 @@ impl Programs {
                 let this = std::env::current_exe().map_err(|e| e.to_string())?;
                 job.peer(Command::new(this).args(["bench", "automl-baseline"]))?
             }
-            None => job.pitchpipe(self.pitchpipe.of(run.contender))?,
+            None => {
+                let (program, of) = (self.pitchpipe.of(run.contender), run.contender);
+                job.pitchpipe(program, self.pitchpipe.surrogate_of(of))?
+            }
         };
         let truth = split.truth()?;
         let scored = predictions.and_then(|p| Ok((p.score(&truth)?, p)));
@@ -115,7 +124,10 @@ pub(super) fn builds(contenders: &[Contender], pitchpipe: &Pair) -> Result<Build
             None if contender.system == System::Baseline => {
                 baseline::pipeline().to_string().into_bytes()
             }
-            None => bytes(pitchpipe.of(contender))?,
+            None => {
+                let surrogate = pitchpipe.surrogate_of(contender).map(bytes).transpose()?;
+                [bytes(pitchpipe.of(contender))?, surrogate.unwrap_or_default()].concat()
+            }
         };
         Ok((contender, format!("{:016x}", xxh3_64(&what_runs))))
     };
@@ -149,13 +161,18 @@ impl Job<'_> {
         Ok((ended, predictions))
     }
 
-    fn pitchpipe(&self, program: &Path) -> Result<Answer, String> {
+    fn pitchpipe(&self, program: &Path, surrogate: Option<&Path>) -> Result<Answer, String> {
         let (model, out) = (self.folder.join("model.pp"), self.folder.join("predictions.parquet"));
         let budget = self.run.budget_secs.expect("every method of pitchpipe takes a budget");
         let mut fit = Command::new(program);
         fit.arg("fit").arg(&self.split.train).args(["--target", TARGET]);
         fit.arg("--time-budget").arg(format!("{budget}s"));
         fit.args(self.run.contender.system.arguments()).args(["--threads", "1"]);
+        if let Some(surrogate) = surrogate {
+            // Runs have folders of their own.
+            let surrogate = std::path::absolute(surrogate).map_err(|e| e.to_string())?;
+            fit.arg("--surrogate").arg(surrogate);
+        }
         fit.arg("--seed").arg(self.run.seed.to_string());
         fit.arg("--out").arg(&model).arg("--quiet");
         let ended = self.start(&fit, self.limit(), "fit")?;

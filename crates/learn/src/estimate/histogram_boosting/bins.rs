@@ -141,10 +141,27 @@ impl Features {
             return Err(FitError::NoFeatures { component });
         }
         self.derived.get_or_make(|| {
-            let n_words = self.n_rows() * self.n_cols().div_ceil(TOGETHER);
-            ctx.check_memory(component, (8 * n_words + self.n_rows()) as u64)?;
+            ctx.check_memory(component, self.bytes_of_bins())?;
             Binned::of(self, ctx)
         })
+    }
+
+    /// Whether the bins are there already.
+    #[cfg(test)]
+    pub(crate) fn has_bins(&self) -> bool {
+        self.derived.get::<Binned>().is_some()
+    }
+
+    /// What making the bins takes at most: words of eight columns, two bytes a row of each wide column, and as much for the
+    /// column at hand.
+    fn bytes_of_bins(&self) -> u64 {
+        let is_wide = |j: &usize| {
+            self.categories().is_some_and(|flags| flags[*j])
+                && self.column(*j).iter().any(|&code| code >= MOST_VALUES as f64)
+        };
+        let n_wide = (0..self.n_cols()).filter(is_wide).count();
+        let n_words = self.n_rows() * self.n_cols().div_ceil(TOGETHER);
+        (8 * n_words + 2 * self.n_rows() * (n_wide + 1)) as u64
     }
 }
 
@@ -222,6 +239,19 @@ mod tests {
         assert_eq!((binned.columns[0].wide, binned.columns[1].wide), (Some(0), None));
         assert_eq!((binned.columns[0].n_bins(), binned.column(0).of(599)), (300, 299));
         assert_eq!((binned.column(1).of(0), binned.column(1).of(1)), (0, 1));
+    }
+
+    #[test]
+    fn wide_columns_count_against_the_ceiling() {
+        let cells = (0..5000).map(|i| f64::from(i % 1000));
+        let of = |is_category: bool| {
+            let x = Features::from_columns(1000, 5, cells.clone().collect());
+            x.with_categories(vec![is_category; 5])
+        };
+        let ctx = FitContext::unhurried().with_memory_limit(Some(15_000));
+        assert!(of(false).binned("test", &ctx).is_ok());
+        let err = of(true).binned("test", &ctx).unwrap_err();
+        assert!(matches!(err, FitError::OutOfMemory { needed: 20_000, .. }), "{err}");
     }
 
     #[test]

@@ -72,6 +72,9 @@ pub struct HistogramBoosting {
     /// best one are dropped; zero for never.
     #[serde(default)]
     pub patience: usize,
+    /// How much a leaf's rows weigh at least: the sum of their hessians, p (1 - p) each.
+    #[serde(default = "split::least_hessian")]
+    pub min_leaf_weight: f64,
 }
 
 settings!(HistogramBoosting {
@@ -82,7 +85,7 @@ settings!(HistogramBoosting {
     column_share,
     row_share,
     max_iter,
-} unusual { growth, class_weight, patience });
+} unusual { growth, class_weight, patience, min_leaf_weight });
 
 /// Which leaf of a tree is split next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +124,7 @@ impl Default for HistogramBoosting {
             growth: Growth::ByGain,
             class_weight: ClassWeight::None,
             patience: 0,
+            min_leaf_weight: split::least_hessian(),
         }
     }
 }
@@ -170,8 +174,13 @@ impl Estimator for HistogramBoosting {
             let wanted = "between 2 and 4096";
             return refuse("max_leaf_nodes", self.max_leaf_nodes as f64, wanted);
         }
-        if !(self.l2_regularization.is_finite() && self.l2_regularization >= 0.0) {
-            return refuse("l2_regularization", self.l2_regularization, "zero or above");
+        for (setting, value) in [
+            ("l2_regularization", self.l2_regularization),
+            ("min_leaf_weight", self.min_leaf_weight),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return refuse(setting, value, "zero or above");
+            }
         }
         Ok(())
     }
@@ -195,7 +204,8 @@ impl Estimator for HistogramBoosting {
         };
         let categories =
             if script.keeps_categories { ", categorical_features=CATEGORICAL or None" } else { "" };
-        // Shares of columns and rows have no counterpart in all releases that scripts run on, growth by depth in none.
+        // Shares of columns and rows have no counterpart in all releases that scripts run on, growth by depth and the least
+        // weight of a leaf in none.
         format!(
             "{class}(learning_rate={learning_rate:?}, max_leaf_nodes={max_leaf_nodes}, \
              min_samples_leaf={min_samples_leaf}, l2_regularization={l2_regularization:?}, \
@@ -307,6 +317,7 @@ impl<'a> Boosting<'a> {
         let rules = Rules {
             l2: settings.l2_regularization,
             min_rows: settings.min_samples_leaf as u64,
+            min_hessian: settings.min_leaf_weight,
             // Each tree has its own.
             units: Units::new(binned.n_rows, 1.0, 0.25),
         };

@@ -4,8 +4,14 @@ use super::bins::{Binned, BinnedColumn, Meaning};
 use super::histogram::Layout;
 use super::words::{Sums, Units};
 
-/// A child whose hessians sum to less is refused (scikit-learn's and LightGBM's bound).
+/// A child whose hessians sum to less is usually refused (scikit-learn's and LightGBM's bound), and a leaf says nothing.
 pub(super) const LEAST_HESSIAN: f64 = 1e-3;
+
+/// The same, as a setting's usual value.
+pub(super) fn least_hessian() -> f64 {
+    LEAST_HESSIAN
+}
+
 /// A split must gain more than this, which rounding alone does not.
 const LEAST_GAIN: f64 = 1e-7;
 /// With at most so many levels in a leaf, each is tried against all others (LightGBM's `max_cat_to_onehot`).
@@ -34,6 +40,8 @@ fn insert(set: &mut [[u64; 4]], bin: usize) {
 pub(super) struct Rules {
     pub(super) l2: f64,
     pub(super) min_rows: u64,
+    /// What the hessians of a child sum to at least.
+    pub(super) min_hessian: f64,
     pub(super) units: Units,
 }
 
@@ -94,7 +102,7 @@ impl Rules {
             return;
         }
         let (hl, hr) = (units.hessian(left), units.hessian(right));
-        let is_heavy = (hl >= LEAST_HESSIAN) & (hr >= LEAST_HESSIAN);
+        let is_heavy = (hl >= self.min_hessian) & (hr >= self.min_hessian);
         let (gl, gr) = (units.gradient(left), units.gradient(right));
         let (hl, hr) = (hl + l2, hr + l2);
         // gl^2 / hl + gr^2 / hr > best, without dividing.
@@ -182,14 +190,24 @@ impl Rules {
         }
     }
 
-    /// The levels with enough rows, by gradient over smoothed hessian.
+    /// The levels with enough rows, by gradient over smoothed hessian. Only those that may be on one side are in order, at
+    /// both ends: with thousands of levels to put all in order takes longer than summing rows.
     fn order_of_levels(self, sums: &[Sums]) -> Vec<(f64, usize)> {
         let slope = |own: Sums| self.units.gradient(own) / (self.units.hessian(own) + SMOOTHING);
         let mut order: Vec<(f64, usize)> = (0..sums.len())
             .filter(|&bin| self.units.count(sums[bin]) as f64 >= SMOOTHING)
             .map(|bin| (slope(sums[bin]), bin))
             .collect();
-        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let by_slope = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        let n = order.len();
+        if n > 4 * MOST_ON_ONE_SIDE {
+            order.select_nth_unstable_by(MOST_ON_ONE_SIDE, by_slope);
+            order[MOST_ON_ONE_SIDE..].select_nth_unstable_by(n - 2 * MOST_ON_ONE_SIDE, by_slope);
+            order[..MOST_ON_ONE_SIDE].sort_unstable_by(by_slope);
+            order[n - MOST_ON_ONE_SIDE..].sort_unstable_by(by_slope);
+        } else {
+            order.sort_unstable_by(by_slope);
+        }
         order
     }
 
@@ -232,5 +250,29 @@ impl Rules {
             unmet.for_each(|bin| insert(&mut set, bin));
         }
         (set, None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Stream;
+
+    #[test]
+    fn of_many_levels_the_ends_are_in_order() {
+        let units = Units::new(100_000, 1.0, 0.25);
+        let rules = Rules { l2: 0.0, min_rows: 1, min_hessian: 0.0, units };
+        for n in [100, 129, 1000] {
+            // A gradient in units, a hessian of a few, and fifty rows.
+            let gradient = |i: u64| (Stream::new(5).child(i).key() % 40) as i64 - 20;
+            let sums: Vec<Sums> =
+                (0..n).map(|i| [gradient(i), (300 << units.count_bits()) + 50]).collect();
+            let order = rules.order_of_levels(&sums);
+            let mut whole = order.clone();
+            whole.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let n = order.len();
+            assert_eq!(order[..MOST_ON_ONE_SIDE], whole[..MOST_ON_ONE_SIDE], "{n}");
+            assert_eq!(order[n - MOST_ON_ONE_SIDE..], whole[n - MOST_ON_ONE_SIDE..], "{n}");
+        }
     }
 }

@@ -15,14 +15,18 @@ pub(super) struct Stopping {
 }
 
 impl Stopping {
-    /// Holds out a tenth of so many rows; nothing where there is no end to patience.
+    /// Holds out a tenth of so many rows; nothing where there is no end to patience, or so few rows that none or all would be
+    /// held out: a loss over no rows is always the same.
     pub(super) fn new(patience: usize, n_rows: usize, stream: Stream) -> Option<Self> {
         if patience == 0 {
             return None;
         }
         let stream = stream.named("held out");
         let is_held_out = |row: &u32| stream.child(u64::from(*row)).key() % ONE_IN == 0;
-        let rows = (0..n_rows as u32).filter(is_held_out).collect();
+        let rows: Vec<u32> = (0..n_rows as u32).filter(is_held_out).collect();
+        if rows.is_empty() || rows.len() == n_rows {
+            return None;
+        }
         Some(Self { patience, rows, losses: Vec::new(), n_best: 0 })
     }
 

@@ -1,6 +1,7 @@
 use pitchpipe_table::Labels;
 
 use super::*;
+use crate::estimate::EstimatorSpec;
 use crate::{Classifier, Prediction};
 
 /// Numbers that look random and are the same everywhere.
@@ -187,6 +188,7 @@ fn settings_without_a_meaning_are_refused() {
         "histogram_boosting was given max_leaf_nodes=1, but it must be between 2 and 4096"
     );
     for settings in [
+        HistogramBoosting { min_leaf_weight: f64::NAN, ..plain.clone() },
         HistogramBoosting { learning_rate: f64::NAN, ..plain.clone() },
         HistogramBoosting { min_samples_leaf: 0, ..plain.clone() },
         HistogramBoosting { l2_regularization: -1.0, ..plain.clone() },
@@ -293,4 +295,36 @@ fn rounds_that_gain_nothing_on_rows_held_out_are_dropped() {
     let few = HistogramBoosting { max_iter: 2, ..settings.clone() };
     assert!(n_trees(&fit(&few, &x, &y)) <= 2);
     assert!(!settings.is_family_of(&few) && settings.is_family_of(&settings));
+}
+
+#[test]
+fn patience_needs_rows_that_are_held_out() {
+    let (x, y) = (Features::from_columns(4, 1, vec![1.0, 2.0, 3.0, 4.0]), [0, 0, 1, 1]);
+    let y = Labels::from_codes(y, 2);
+    let settings = HistogramBoosting { patience: 2, min_samples_leaf: 1, ..few_rounds() };
+    // Under some seeds none of four rows is held out, so that nothing can be told of any round.
+    let is_idle = |seed: &u64| {
+        Stopping::new(2, 4, Stream::new(*seed).named(HistogramBoosting::NAME)).is_none()
+    };
+    let seed = (0..100).find(is_idle).unwrap();
+    let ctx = FitContext::unhurried().with_stream(Stream::new(seed));
+    let without = HistogramBoosting { patience: 0, ..settings.clone() };
+    assert_eq!(settings.fit(&x, &y, &ctx).unwrap(), without.fit(&x, &y, &ctx).unwrap());
+}
+
+#[test]
+fn leaves_weigh_as_much_as_they_must() {
+    let (x, y) = table(2000, 2, 0);
+    let n_nodes = |min_leaf_weight| {
+        let settings = HistogramBoosting { min_leaf_weight, max_iter: 1, ..few_rounds() };
+        let model = serde_json::to_value(fit(&settings, &x, &y)).unwrap();
+        model["trees"][0]["nodes"].as_array().unwrap().len()
+    };
+    // Half of all rows, each with a quarter at most, weigh less than 300.
+    assert_eq!(n_nodes(300.0), 0);
+    assert!(n_nodes(20.0) > 0 && n_nodes(20.0) < n_nodes(1e-3));
+    let text = |settings: &HistogramBoosting| EstimatorSpec::from(settings.clone()).to_string();
+    assert!(!text(&few_rounds()).contains("min_leaf_weight"));
+    let heavy = HistogramBoosting { min_leaf_weight: 20.0, ..few_rounds() };
+    assert!(text(&heavy).ends_with("min_leaf_weight=20)"), "{}", text(&heavy));
 }

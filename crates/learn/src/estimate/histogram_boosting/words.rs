@@ -52,6 +52,11 @@ impl Units {
         sums[1] as u64 & ((1 << self.count_bits) - 1)
     }
 
+    #[cfg(test)]
+    pub(super) fn count_bits(self) -> u32 {
+        self.count_bits
+    }
+
     #[inline(always)]
     pub(super) fn gradient(self, sums: Sums) -> f64 {
         sums[0] as f64 * self.gradient
