@@ -177,7 +177,7 @@ impl<'a> Drive<'a> {
                 return Ok(Some(StopReason::NothingLeft));
             }
             self.run_steps(&steps, policy, bench, listener)?;
-            if !self.budget.is_repeatable() {
+            if self.budget.pacing().heeds_measurements() {
                 policy.passed(self.budget.work_secs_since(began));
             }
         }

@@ -5,7 +5,7 @@ use pitchpipe_table::Dataset;
 
 use super::Candidate;
 use crate::model::Model;
-use crate::surrogate::{DatasetSize, Surrogate};
+use crate::surrogate::{TableSize, Surrogate};
 
 /// Fits are expected to take at most this share of the time that is left: predictions err.
 const SHARE: f64 = 0.7;
@@ -29,7 +29,7 @@ pub(super) fn affordable(
         Some((id, measured.filter(|_| !is_repeatable)))
     });
     let pipelines: Vec<(PipelineId, Option<&Candidate>)> = pipelines.collect::<Option<_>>()?;
-    let size = DatasetSize::of(dataset);
+    let size = TableSize::of(dataset);
     let predict = |n: usize| surrogate.runtimes().predict_secs(&size.with_rows(n));
     let before = predict(report.n_rows_used);
     // Recorded times are of three folds; k folds have (k - 1) / k of the rows each.

@@ -170,7 +170,7 @@ fn dependence(
 }
 
 /// What could not be read, and was excluded on request anyway, is left out like any other column.
-fn leave_out_unread(schema: &mut Schema, report: &mut Report, options: &SchemaOptions) {
+fn leave_out_unread(schema: &mut Schema, report: &mut TableReport, options: &SchemaOptions) {
     for note in &mut report.notes {
         let Note::Unreadable { column: name, .. } = note else { continue };
         let (name, reason) = (name.clone(), Reason::Excluded);
@@ -178,7 +178,7 @@ fn leave_out_unread(schema: &mut Schema, report: &mut Report, options: &SchemaOp
             continue;
         }
         *note = Note::LeftOut { column: name.clone(), reason: reason.clone() };
-        schema.left_out.push(LeftOut { name, reason });
+        schema.left_out.push(LeftOut { name, reason, position: None });
     }
 }
 
