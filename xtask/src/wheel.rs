@@ -14,6 +14,10 @@ use crate::tests::run;
 /// A wheel may take no more bytes.
 const MOST_BYTES: u64 = 20_000_000;
 
+/// Cargo's profiles: the one that all else is compiled with, and that of what is shipped.
+const EVERYDAY: &str = "--release";
+const SHIPPED: &str = "--profile=dist";
+
 /// How the package is built.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -28,7 +32,7 @@ pub(crate) struct Options {
 
 /// Builds both, and says how large they are.
 pub(crate) fn make(options: &Options) -> Result<(), String> {
-    let wheel = if options.native { build(&[])? } else { build_for_old_systems()? };
+    let wheel = if options.native { build()? } else { build_for_old_systems()? };
     run(maturin()?.args(["sdist", "--out"]).arg(folder()))?;
     for entry in list(&folder())? {
         let n_bytes = fs::metadata(&entry).map_err(|e| format!("{}: {e}", entry.display()))?.len();
@@ -51,18 +55,22 @@ fn folder() -> PathBuf {
 }
 
 /// With zig as the linker, against glibc 2.17 (2012), the oldest that Rust's own library takes; a target of its own, so that
-/// everything is compiled for it.
+/// everything is compiled for it, and so can be with the profile of what is shipped.
 fn build_for_old_systems() -> Result<PathBuf, String> {
-    build(&["--zig", "--compatibility", "manylinux_2_17"])
+    build_with(SHIPPED, &["--zig", "--compatibility", "manylinux_2_17"])
 }
 
-/// Builds the wheel and gives its path.
-pub(crate) fn build(more: &[&str]) -> Result<PathBuf, String> {
+/// Builds the wheel with what is compiled already, and gives its path.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    build_with(EVERYDAY, &[])
+}
+
+fn build_with(profile: &str, more: &[&str]) -> Result<PathBuf, String> {
     let folder = folder();
     let _ = fs::remove_dir_all(&folder);
     // With the workspace's own target folder, dependencies are not compiled a second time.
     run(maturin()?
-        .args(["build", "--release", "--locked", "--target-dir", "target", "--out"])
+        .args(["build", profile, "--locked", "--target-dir", "target", "--out"])
         .arg(&folder)
         .args(more))?;
     let is_wheel = |path: &PathBuf| path.extension().is_some_and(|e| e == "whl");
@@ -104,7 +112,7 @@ pub(crate) fn install(python: &Path, package: &Path) -> Result<(), String> {
 
 /// Runs the package's own tests on the wheel, in environments that have nothing else of ours.
 pub(crate) fn test() -> Result<(), String> {
-    let wheel = build(&[])?;
+    let wheel = build()?;
     for environment in ["python-newest", "python-oldest"] {
         let python = python::environment(environment)?;
         install(&python, &wheel)?;

@@ -1,11 +1,15 @@
 //! Model files of every format that was ever written keep loading, and say what they said then.
 //!
+//! So do surrogates. Theirs are the default surrogates of the last release or commit that wrote a format, byte for byte up to the
+//! end of their heads; the numbers of their matrices, five megabytes, are all 1 here (in steps of rows: one step).
+//!
 //! `PITCHPIPE_WRITE_FORMAT=1 cargo nextest run --release --workspace -E 'test(format)'` writes the file of the
 //! present format; one that was released is never written again.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pitchpipe_automl::surrogate::{ErrorKind, Surrogate, TableSize};
 use pitchpipe_automl::{AutoMl, FORMAT, Model};
 use pitchpipe_table::{Column, Dataset, Labels, MISSING_CODE};
 
@@ -47,5 +51,31 @@ fn models_of_all_formats_load() {
         let expected =
             std::fs::read_to_string(place(format).with_extension("labels")).expect("its labels");
         assert_eq!(labels(&model), expected.trim(), "format {format}");
+    }
+}
+
+#[test]
+fn surrogates_of_earlier_formats_load_and_are_written_anew() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
+    for (format, n_pipelines, added) in [(1, 23_424, None), (2, 23_475, Some("histogram_boosting"))]
+    {
+        let file = folder.join(format!("{format}.surrogate"));
+        let surrogate = Surrogate::read(&file).expect("a surrogate of an earlier format");
+        assert_eq!(surrogate.space().n_pipelines(), n_pipelines, "format {format}");
+        assert_eq!(surrogate.facts().datasets.len(), 765, "format {format}");
+        assert_eq!(surrogate.best_on_average().index(), 18_997, "format {format}");
+        assert_eq!(surrogate.added_blocks().first().map(|block| &*block.name), added);
+        for kind in [ErrorKind::Native, ErrorKind::Decided] {
+            let prior = surrogate.prior(kind).expect("a prior");
+            assert_eq!(prior.n_pipelines(), n_pipelines, "format {format}");
+            assert!(prior.mean().iter().all(|&mean| mean == 1.0), "format {format}");
+        }
+        let secs = surrogate.runtimes().predict_secs(&TableSize::of(&dataset()));
+        assert!(secs.len() == n_pipelines && secs.iter().all(|s| s.is_finite()));
+
+        let again = surrogate.to_bytes().expect("packed");
+        let again = Surrogate::from_bytes(&again).expect("what was just written");
+        assert_eq!(again.facts(), surrogate.facts(), "format {format}");
+        assert_eq!(again.added_blocks(), surrogate.added_blocks(), "format {format}");
     }
 }

@@ -47,7 +47,7 @@ struct Said {
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     tests::run(Command::new("cargo").args(["build", "--release", "--workspace"]))?;
     let python = environment("python-newest")?;
-    wheel::install(&python, &wheel::build(&[])?)?;
+    wheel::install(&python, &wheel::build()?)?;
     let folder = root().join("target/bench/python");
     let script = |name: &str| root().join("bench/python").join(name);
     tests::run(

@@ -3,17 +3,17 @@
 //!
 //! With `d = log2(most rows / rows)` halvings, an error `e` on a sample stands for `e (1 - DROP)^d` on most rows,
 //! seen with a noise variance of `1 + GROWTH d^2` times the prior's. Both constants are
-//! assumed; `cargo xtask bench samples` measures them (docs/decisions/0040-search-policy.md).
+//! what `cargo xtask bench samples` measured, rounded (docs/decisions/0040-search-policy.md).
 
 use crate::bayes::Posterior;
 use crate::error::SurrogateError;
 use crate::policy::Observation;
 
 /// By this share errors fall where rows double.
-const DROP: f64 = 0.05;
+const DROP: f64 = 0.1;
 
 /// How the noise variance grows with the square of the number of halvings.
-const GROWTH: f64 = 2.0;
+const GROWTH: f64 = 1.0;
 
 /// What was seen of each pipeline, and on how many rows pipelines run.
 pub(crate) struct Looks {
