@@ -188,8 +188,8 @@ fn a_header_alone_is_a_table_of_no_rows_where_that_is_allowed() {
 
 #[test]
 fn later_tables_are_separated_as_the_first_was_unless_they_are_not() {
-    // Without being told a comma would be taken for what separates these cells.
-    let csv = "a~b,c~y\n5~u,1~p\n3~v,2~q\n9~u,3~p\n4~v,2~q\n8~u,1~p\n6~v,3~q\n";
+    // Nobody who is not told finds out what separates these cells.
+    let csv = "a~b~y\n5~u,1~p\n3~v,2~q\n9~u,3~p\n4~v,2~q\n8~u,1~p\n6~v,3~q\n";
     let told = ReadOptions { delimiter: Some(b'~'), ..ReadOptions::default() };
     let (dataset, _) = learnt(read_as("t.csv", csv.as_bytes(), &told).unwrap());
     let schema = dataset.schema().unwrap();
@@ -201,11 +201,11 @@ fn later_tables_are_separated_as_the_first_was_unless_they_are_not() {
         let table = schema.read(&source, options, &CancelCheck::never()).unwrap();
         table.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(later("b,c~a\nu,1~1\n", ReadOptions::default()), ["b,c", "a"]);
-    assert_eq!(later("a;b,c\n1;u,1\n2;v,2\n", ReadOptions::default()), ["a", "b,c"]);
+    assert_eq!(later("b~a\nu,1~1\n", ReadOptions::default()), ["b", "a"]);
+    assert_eq!(later("a;b\n1;u,1\n2;v,2\n", ReadOptions::default()), ["a", "b"]);
     // What the user says goes first.
     let comma = ReadOptions { delimiter: Some(b','), ..ReadOptions::default() };
-    assert_eq!(later("b,c~a\nu,1~1\n", comma), ["b", "c~a"]);
+    assert_eq!(later("b~a\nu~1\n", comma), ["b~a"]);
 }
 
 #[test]
