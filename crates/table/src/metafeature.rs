@@ -105,7 +105,8 @@ impl Dataset {
             ("symbols_max", summary.max),
             ("symbols_mean", summary.mean),
             ("symbols_std", summary.std),
-            ("symbols_sum", Some(counts.iter().sum())),
+            // The sum of nothing is -0.
+            ("symbols_sum", Some(counts.iter().sum::<f64>() + 0.0)),
         ]
     }
 
@@ -293,6 +294,7 @@ mod tests {
         let of = |name: &str| features.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!(of("symbols_min"), None);
         assert_eq!(of("symbols_sum"), Some(0.0));
+        assert!(of("symbols_sum").is_some_and(f64::is_sign_positive));
         assert_eq!(of("ratio_numerical_to_nominal"), None);
         assert_eq!(of("kurtosis_mean"), Some(-2.0));
         assert!(features.iter().all(|(_, value)| value.is_none_or(f64::is_finite)));

@@ -240,7 +240,9 @@ impl Theirs<'_> {
             None if members.is_empty() => Err(PyValueError::new_err("a family has members")),
             None => {
                 let mark = members[0];
-                Ok(Some(Step { members, cost_secs: 0.0, cost_factor: 1.0, mark }))
+                // It does not say what it expects: no step is given up.
+                let cost_secs = f64::INFINITY;
+                Ok(Some(Step { members, cost_secs, cost_factor: 1.0, mark }))
             }
         }
     }
