@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz TARGET`: damaged tables against the readers.
+//! `cargo xtask fuzz TARGET`: damaged tables and models against the readers.
 
 use std::process::Command;
 
@@ -10,14 +10,17 @@ use crate::tests::run;
 /// What to fuzz, and for how long.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// csv, arff, gzip (and Zstandard), parquet or arrow.
+    /// csv, arff, gzip (and Zstandard), parquet or arrow; or models.
     target: String,
-    /// How long.
+    /// How long; models are counted instead.
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
     /// Where the random numbers begin.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How many model files.
+    #[arg(long, default_value_t = 100_000)]
+    files: u64,
     /// Keep small inputs with new outcomes in the corpus that the tests replay.
     #[arg(long)]
     keep: bool,
@@ -26,6 +29,10 @@ pub(crate) struct Options {
 /// Builds the fuzzer and runs it.
 pub(crate) fn fuzz(options: &Options) -> Result<(), String> {
     run(Command::new("cargo").args(["build", "--release", "--workspace", "--examples"]))?;
+    if options.target == "models" {
+        return run(Command::new(root().join("target/release/examples/fuzz_models"))
+            .args([options.files.to_string(), options.seed.to_string()]));
+    }
     let seconds = (options.minutes * 60.0).round() as u64;
     run(Command::new(root().join("target/release/examples/fuzz_read"))
         .current_dir(root())

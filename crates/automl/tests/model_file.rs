@@ -1,6 +1,10 @@
 //! Model files that were damaged, cut short or forged: always an error, never a panic.
 
+mod common;
+
 use std::time::Duration;
+
+use common::{Numbers, Section, file, section, sections, with_header};
 
 use pitchpipe_automl::{AutoMl, Model, ModelFileError, Report};
 use pitchpipe_table::{Column, Dataset, Labels};
@@ -19,22 +23,11 @@ fn model(n_evaluations: usize) -> Model {
     automl.fit(&dataset()).expect("a model")
 }
 
-/// A stream of numbers that does not depend on the machine.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % n
-    }
-}
-
 #[test]
 fn damaged_files_are_refused() {
     let bytes = model(12).to_bytes().expect("bytes");
     let mut numbers = Numbers(1);
-    for round in 0..100_000 {
+    for round in 0..5_000 {
         let mut damaged = bytes.clone();
         match round % 3 {
             0 => damaged.truncate(numbers.below(bytes.len())),
@@ -56,6 +49,17 @@ fn damaged_files_are_refused() {
     }
 }
 
+/// What was accepted gives a class and probabilities for each row.
+fn check_predictions(model: &Model, dataset: &Dataset) {
+    let predictions = model.predict(dataset.frame()).expect("what is accepted predicts");
+    assert_eq!(predictions.labels.len(), dataset.n_rows());
+    for row in 0..dataset.n_rows() {
+        let p = predictions.probabilities.row(row);
+        assert!(p.iter().all(|p| (0.0..=1.0 + 1e-9).contains(p)), "{p:?}");
+        assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-6, "{p:?}");
+    }
+}
+
 /// The same damage within the checksum: what still loads predicts without panic or endless loop.
 #[test]
 fn forged_files_are_refused_or_predict() {
@@ -74,7 +78,7 @@ fn forged_files_are_refused_or_predict() {
             match Model::from_bytes(&file(2, &forged)) {
                 Ok(model) => {
                     n_loaded += 1;
-                    let _ = model.predict(dataset.frame());
+                    check_predictions(&model, &dataset);
                 }
                 Err(_) => n_refused += 1,
             }
@@ -109,71 +113,6 @@ fn forged_files_of_format_1_are_refused_or_predict() {
     assert!(n_loaded > 100 && n_refused > 100, "{n_loaded} loaded, {n_refused} refused");
 }
 
-/// A section of a file, unpacked.
-#[derive(Clone)]
-struct Section {
-    name: String,
-    version: u32,
-    plain: Vec<u8>,
-}
-
-/// The sections of a file.
-fn sections(bytes: &[u8]) -> Vec<Section> {
-    let mut rest = &bytes[36..];
-    let mut take = |n: usize| {
-        let (taken, after) = rest.split_at(n);
-        rest = after;
-        taken.to_vec()
-    };
-    let number = |bytes: Vec<u8>| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
-    let mut sections = Vec::new();
-    let mut left = bytes.len() - 36;
-    while left > 0 {
-        let n = take(1)[0] as usize;
-        let name = String::from_utf8(take(n)).expect("a name");
-        let version = u32::from_le_bytes(take(4).try_into().expect("four bytes"));
-        let (own, packed) = (number(take(8)) as usize, number(take(8)) as usize);
-        let plain = zstd::bulk::decompress(&take(packed), own).expect("unpacked");
-        sections.push(Section { name, version, plain });
-        left -= 1 + n + 4 + 16 + packed;
-    }
-    sections
-}
-
-/// A file of these sections.
-fn file(format: u32, sections: &[Section]) -> Vec<u8> {
-    let mut body = Vec::new();
-    for Section { name, version, plain } in sections {
-        let packed = zstd::bulk::compress(plain, 1).expect("compressed");
-        section(&mut body, name, *version, plain.len() as u64, &packed);
-    }
-    let plain = sections.iter().map(|s| s.plain.len() as u64).sum();
-    with_header(format, plain, &body)
-}
-
-fn section(body: &mut Vec<u8>, name: &str, version: u32, plain: u64, packed: &[u8]) {
-    body.push(name.len() as u8);
-    body.extend_from_slice(name.as_bytes());
-    body.extend_from_slice(&version.to_le_bytes());
-    body.extend_from_slice(&plain.to_le_bytes());
-    body.extend_from_slice(&(packed.len() as u64).to_le_bytes());
-    body.extend_from_slice(packed);
-}
-
-/// A file around these bytes, header and checksum in order.
-fn with_header(format: u32, plain: u64, body: &[u8]) -> Vec<u8> {
-    let mut bytes = b"PITCHPIP".to_vec();
-    bytes.extend_from_slice(&format.to_le_bytes());
-    bytes.extend_from_slice(&plain.to_le_bytes());
-    bytes.extend_from_slice(&(body.len() as u64).to_le_bytes());
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
-    hash.update(&bytes[8..28]);
-    hash.update(body);
-    bytes.extend_from_slice(&hash.digest().to_le_bytes());
-    bytes.extend_from_slice(body);
-    bytes
-}
-
 #[test]
 fn a_bomb_is_not_unpacked() {
     let bomb = zstd::bulk::compress(&vec![0u8; 64 << 20], 19).expect("compressed");
@@ -187,6 +126,18 @@ fn a_bomb_is_not_unpacked() {
     let mut body = Vec::new();
     section(&mut body, "report", 1, 64 << 20, &bomb);
     assert!(Model::from_bytes(&with_header(2, 1_000, &body)).is_err());
+}
+
+/// A list takes a byte of a file and two dozen in memory.
+#[test]
+fn a_file_of_empty_lists_is_refused() {
+    let mut sections = sections(&model(12).to_bytes().expect("bytes"));
+    let learners = sections.iter_mut().find(|s| s.name == "learners").expect("learners");
+    // No priors, no weights, and eight million base learners without models.
+    learners.plain = vec![0, 0, 0x80, 0x80, 0x80, 0x04];
+    learners.plain.resize(8 << 20, 0);
+    let err = Model::from_bytes(&file(2, &sections)).expect_err("nothing but empty lists");
+    assert!(err.to_string().starts_with("is not a valid model: section \"learners\""), "{err}");
 }
 
 #[test]

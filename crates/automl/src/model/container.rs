@@ -40,12 +40,30 @@ pub(super) struct Section {
     pub(super) bytes: Vec<u8>,
 }
 
+/// A named part of a file that was read; it is unpacked when somebody asks for it.
+pub(super) struct Packed<'a> {
+    pub(super) name: String,
+    pub(super) version: u32,
+    packed: &'a [u8],
+    plain: u64,
+}
+
+impl Packed<'_> {
+    /// What is in it, unless that is more than `limit` bytes.
+    pub(super) fn unpack(&self, limit: u64) -> Result<Vec<u8>, ModelFileError> {
+        if self.plain > limit {
+            return Err(ModelFileError::TooLarge { bytes: self.plain, limit });
+        }
+        decompress(self.packed, self.plain)
+    }
+}
+
 /// What was found in a file.
-pub(super) enum Contents {
+pub(super) enum Contents<'a> {
     /// The one piece of format 1.
     One(Vec<u8>),
     /// The sections of format 2.
-    Sections(Vec<Section>),
+    Sections(Vec<Packed<'a>>),
 }
 
 /// The bytes of a file with these sections.
@@ -73,7 +91,7 @@ pub(super) fn pack(sections: &[Section]) -> Result<Vec<u8>, ModelFileError> {
 }
 
 /// What is in a file, after all that can be checked has been.
-pub(super) fn unpack(bytes: &[u8]) -> Result<Contents, ModelFileError> {
+pub(super) fn unpack(bytes: &[u8]) -> Result<Contents<'_>, ModelFileError> {
     if bytes.len() < HEADER || &bytes[..8] != MAGIC {
         return Err(ModelFileError::NotAModel);
     }
@@ -103,7 +121,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Contents, ModelFileError> {
     sections(body, plain).map(Contents::Sections)
 }
 
-fn sections(body: &[u8], mut plain: u64) -> Result<Vec<Section>, ModelFileError> {
+fn sections(body: &[u8], mut plain: u64) -> Result<Vec<Packed<'_>>, ModelFileError> {
     let mut rest = Reader(body);
     let mut sections = Vec::new();
     while !rest.0.is_empty() {
@@ -112,8 +130,7 @@ fn sections(body: &[u8], mut plain: u64) -> Result<Vec<Section>, ModelFileError>
         let (version, own, packed) = (rest.u32()?, rest.u64()?, rest.u64()?);
         // All together they are no larger than the header says, so that no one is.
         plain = plain.checked_sub(own).ok_or_else(|| other_than(own))?;
-        let bytes = decompress(rest.take(packed)?, own)?;
-        sections.push(Section { name, version, bytes });
+        sections.push(Packed { name, version, packed: rest.take(packed)?, plain: own });
     }
     Ok(sections)
 }
@@ -128,7 +145,7 @@ fn checksum(header: &[u8], body: &[u8]) -> u64 {
 fn decompress(packed: &[u8], plain: u64) -> Result<Vec<u8>, ModelFileError> {
     let decoder = zstd::stream::read::Decoder::new(packed)?;
     let mut unpacked = Vec::new();
-    decoder.take(plain + 1).read_to_end(&mut unpacked)?;
+    decoder.take(plain.saturating_add(1)).read_to_end(&mut unpacked)?;
     if unpacked.len() as u64 != plain {
         return Err(other_than(plain));
     }

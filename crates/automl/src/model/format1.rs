@@ -7,10 +7,13 @@ use pitchpipe_learn::{FittedPipeline, Pipeline};
 use pitchpipe_table::{Decision, Metric, MissingCells, Reading, Schema};
 use serde::{Deserialize, Serialize};
 
-use super::{BaseLearner, ColumnKind, Model, ModelFileError};
+use super::{BaseLearner, ColumnKind, Model, ModelFileError, counted};
 use crate::ensemble::Combination;
 use crate::online::{Candidate, Measured, Method, Report, StopReason, TimeSpent};
 use crate::scores::Scores;
+
+/// Each list or word takes so many bytes of a file on average, or more.
+const BYTES_OF_A_LIST: usize = 2;
 
 /// The whole file.
 #[derive(Deserialize)]
@@ -240,8 +243,10 @@ enum StopReason1 {
 /// The model that the bytes of format 1 hold.
 pub(super) fn read(plain: &[u8]) -> Result<Model, ModelFileError> {
     let invalid = |what: String| ModelFileError::Invalid { what };
-    let (model, rest) =
-        postcard::take_from_bytes::<Model1>(plain).map_err(|e| invalid(e.to_string()))?;
+    let mut from = postcard::Deserializer::from_bytes(plain);
+    let model = counted::read::<Model1, _>(&mut from, plain.len(), BYTES_OF_A_LIST);
+    let rest = model.and_then(|model| Ok((model, from.finalize()?)));
+    let (model, rest) = rest.map_err(|e| invalid(e.to_string()))?;
     if !rest.is_empty() {
         return Err(invalid(format!("{} bytes too many", rest.len())));
     }

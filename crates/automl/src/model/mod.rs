@@ -1,6 +1,7 @@
 //! A model: an ensemble of fold models, how it decides, the schema it expects, and how it was made.
 
 mod container;
+mod counted;
 mod error;
 mod evaluate;
 mod file;

@@ -8,8 +8,8 @@ use pitchpipe_table::{Decision, Schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::container::Section;
-use super::{BaseLearner, ColumnKind, Model, ModelFileError};
+use super::container::{MOST_BYTES, Packed, Section};
+use super::{BaseLearner, ColumnKind, Model, ModelFileError, counted};
 use crate::ensemble::Combination;
 use crate::history::History;
 use crate::online::{Report, in_words};
@@ -22,6 +22,12 @@ const SCHEMA: &str = "schema";
 
 /// What a report tells beyond the rest; a model does without.
 const HISTORY: &str = "history";
+
+/// No description is longer than this: what it is read into takes a dozen times as much.
+const MOST_JSON: u64 = 128 << 20;
+
+/// Each list of numbers takes so many bytes of a file on average, or more.
+const BYTES_OF_A_LIST: usize = 4;
 
 /// The version of each of them.
 const VERSION: u32 = 1;
@@ -76,7 +82,7 @@ impl Model {
     }
 
     /// The model that sections describe; those with unknown names are skipped.
-    pub(super) fn from_sections(sections: Vec<Section>) -> Result<Self, ModelFileError> {
+    pub(super) fn from_sections(sections: Vec<Packed<'_>>) -> Result<Self, ModelFileError> {
         let mut by_name = Sections(BTreeMap::new());
         for section in sections {
             by_name.0.insert(section.name.clone(), section);
@@ -119,10 +125,10 @@ pub(super) fn history_section(history: &History) -> Result<Section, ModelFileErr
     json(HISTORY, history)
 }
 
-struct Sections(BTreeMap<String, Section>);
+struct Sections<'a>(BTreeMap<String, Packed<'a>>);
 
-impl Sections {
-    fn bytes(&self, name: &'static str) -> Result<&[u8], ModelFileError> {
+impl Sections<'_> {
+    fn bytes(&self, name: &'static str, limit: u64) -> Result<Vec<u8>, ModelFileError> {
         let section = self.0.get(name).ok_or_else(|| {
             let what = format!("it has no section {name:?}");
             ModelFileError::Invalid { what }
@@ -131,11 +137,11 @@ impl Sections {
             let (found, known) = (section.version, VERSION);
             return Err(ModelFileError::OtherSection { name, found, known });
         }
-        Ok(&section.bytes)
+        section.unpack(limit)
     }
 
     fn json<T: DeserializeOwned>(&self, name: &'static str) -> Result<T, ModelFileError> {
-        serde_json::from_slice(self.bytes(name)?).map_err(|e| invalid(name, &e))
+        serde_json::from_slice(&self.bytes(name, MOST_JSON)?).map_err(|e| invalid(name, &e))
     }
 
     /// The history, where there is one of the version known: a model need not be refused for a report's sake.
@@ -147,8 +153,11 @@ impl Sections {
     }
 
     fn learners(&self) -> Result<Learners<Vec<FittedPipeline>>, ModelFileError> {
-        let (learners, rest) =
-            postcard::take_from_bytes(self.bytes(LEARNERS)?).map_err(|e| invalid(LEARNERS, &e))?;
+        let bytes = self.bytes(LEARNERS, MOST_BYTES)?;
+        let mut from = postcard::Deserializer::from_bytes(&bytes);
+        let learners = counted::read(&mut from, bytes.len(), BYTES_OF_A_LIST);
+        let rest = learners.and_then(|learners| Ok((learners, from.finalize()?)));
+        let (learners, rest) = rest.map_err(|e| invalid(LEARNERS, &e))?;
         match rest.len() {
             0 => Ok(learners),
             n => Err(ModelFileError::Invalid { what: format!("{n} bytes too many") }),
