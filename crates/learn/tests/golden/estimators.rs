@@ -87,6 +87,18 @@ fn linear_svms_are_scikit_learns() {
 }
 
 #[test]
+fn boosted_stumps_are_scikit_learns() {
+    // All features are looked at, and no tie was decisive; what is left is rounding, over a hundred stumps.
+    compare("adaboost", &Tolerance { other_labels: 0.0, probability: Some(1e-9) });
+}
+
+#[test]
+fn boosted_regression_trees_are_scikit_learns() {
+    // As above.
+    compare("gradient_boosting", &Tolerance { other_labels: 0.0, probability: Some(1e-6) });
+}
+
+#[test]
 fn boosted_histograms_err_like_scikit_learns() {
     // Not to the last bit: bins of columns with more than 255 values end elsewhere, gradients are of other
     // precision, and one split of nearly equal gain decides all that follow. What must agree is what comes of it.
