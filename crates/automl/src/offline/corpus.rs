@@ -19,7 +19,7 @@ const TABLE_ENDINGS: [&str; 8] =
     ["arff", "csv", "tsv", "parquet", "feather", "arrow", "ipc", "txt"];
 
 /// One table of a corpus.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CorpusTable {
     /// Its name in the store: the file's, without endings.
     pub name: String,
@@ -27,6 +27,8 @@ pub struct CorpusTable {
     pub path: PathBuf,
     /// The target column; where there is none, `class` or else the last column.
     pub target: Option<String>,
+    /// Its number at OpenML, where a manifest says so.
+    pub openml_id: Option<String>,
 }
 
 /// The tables of a corpus, by name. `path` is a folder (whose `INDEX.tsv`, if any, is its manifest), a
@@ -39,7 +41,7 @@ pub fn tables(path: &Path, target: Option<&str>) -> Result<Vec<CorpusTable>, Off
         listed(path)?
     } else {
         // A missing file is reported when it is read, in the reader's own words.
-        vec![CorpusTable { name: name_of(path), path: path.to_owned(), target: None }]
+        vec![CorpusTable { name: name_of(path), path: path.to_owned(), ..CorpusTable::default() }]
     };
     for table in &mut found {
         table.target = table.target.take().or_else(|| target.map(str::to_owned));
@@ -81,7 +83,7 @@ fn in_folder(folder: &Path) -> Result<Vec<CorpusTable>, OfflineError> {
     for entry in fs::read_dir(folder).map_err(at(folder))? {
         let path = entry.map_err(at(folder))?.path();
         if path.is_file() && has_table_ending(&path) {
-            tables.push(CorpusTable { name: name_of(&path), path, target: None });
+            tables.push(CorpusTable { name: name_of(&path), path, ..CorpusTable::default() });
         }
     }
     Ok(tables)
@@ -95,7 +97,7 @@ fn is_manifest(path: &Path) -> bool {
 }
 
 /// The tables that a manifest lists; paths are relative to the manifest.
-fn listed(manifest: &Path) -> Result<Vec<CorpusTable>, OfflineError> {
+pub(super) fn listed(manifest: &Path) -> Result<Vec<CorpusTable>, OfflineError> {
     let source = Source::Path(manifest.to_owned());
     let options = ReadOptions { delimiter: Some(b'\t'), header: Some(true), ..Default::default() };
     let unreadable =
@@ -106,11 +108,12 @@ fn listed(manifest: &Path) -> Result<Vec<CorpusTable>, OfflineError> {
     let files = texts("file").ok_or_else(|| unreadable("it has no column \"file\"".into()))?;
     let targets = texts("target").unwrap_or_else(|| vec![None; files.len()]);
     let folder = manifest.parent().unwrap_or(Path::new("."));
-    let rows = files.into_iter().zip(targets).enumerate();
-    rows.map(|(row, (file, target))| {
+    let ids = texts("openml_id").unwrap_or_else(|| vec![None; files.len()]);
+    let rows = files.into_iter().zip(targets.into_iter().zip(ids)).enumerate();
+    rows.map(|(row, (file, (target, openml_id)))| {
         let file = file.ok_or_else(|| unreadable(format!("row {} names no file", row + 1)))?;
         let path = folder.join(file);
-        Ok(CorpusTable { name: name_of(&path), path, target })
+        Ok(CorpusTable { name: name_of(&path), path, target, openml_id })
     })
     .collect()
 }

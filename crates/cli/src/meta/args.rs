@@ -148,7 +148,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
 
-    /// Leave out the datasets that a manifest lists, by their names and their OpenML ids
+    /// Leave out the datasets that a manifest lists, by their content, their names and their OpenML ids
     #[arg(long, value_name = "TSV")]
     pub(crate) without_index: Vec<PathBuf>,
 

@@ -5,8 +5,8 @@ use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitchpipe_automl::offline::Store;
 use pitchpipe_automl::offline::train::{Method, Stack, StackRow, Training};
+use pitchpipe_automl::offline::{Store, listed_in};
 use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
 
 use super::args::TrainArgs;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
         args.store.iter().map(|folder| Store::open(folder)).collect::<Result<_, _>>()?;
     let mut without: BTreeSet<String> = args.without.iter().cloned().collect();
     for index in &args.without_index {
-        without.extend(names_in(index)?);
+        without.extend(datasets_in(index, &stores)?);
     }
     let stack = Stack::read(&stores, &without)?;
     if let Some(unknown) = args.without.iter().find(|name| !stack.left_out.contains(name)) {
@@ -77,25 +77,22 @@ fn train(mut training: Training, stack: &Stack) -> Result<Surrogate, Failure> {
     }
 }
 
-/// The datasets that a manifest lists, as they are called in stores: by the file's name, and by the id under
-/// which they were published.
-fn names_in(index: &Path) -> Result<Vec<String>, Failure> {
-    let failure = |what: String| Failure::new(format!("{}: {what}", index.display()));
-    let text = fs::read_to_string(index).map_err(|e| failure(e.to_string()))?;
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
-    let column = |name: &str| header.iter().position(|&h| h == name);
-    let file = column("file").ok_or_else(|| failure("it has no column \"file\"".to_owned()))?;
-    let id = column("openml_id");
-    let mut names = Vec::new();
-    for line in lines {
-        let cells: Vec<&str> = line.split('\t').collect();
-        let name = cells.get(file).and_then(|f| f.split('.').next());
-        names.extend(name.map(str::to_owned));
-        let number = id.and_then(|at| cells.get(at)).filter(|c| !c.is_empty());
-        names.extend(number.map(|c| format!("openml-{c}")));
+/// The datasets that a manifest lists. What it lists that is in no store is said: its owner may have meant a dataset that
+/// goes by another name there.
+fn datasets_in(index: &Path, stores: &[Store]) -> Result<Vec<String>, Failure> {
+    let listed = listed_in(index, stores)?;
+    let in_none: Vec<&str> =
+        listed.iter().filter(|l| l.datasets.is_empty()).map(|l| l.name.as_str()).collect();
+    if !in_none.is_empty() {
+        say_line(format_args!(
+            "warning: {}: {} of {} are no dataset of a store, by content, name or OpenML id: {}",
+            index.display(),
+            in_none.len(),
+            counted(listed.len(), "table"),
+            in_none.join(", ")
+        ));
     }
-    Ok(names)
+    Ok(listed.into_iter().flat_map(|l| l.datasets).collect())
 }
 
 /// What a surrogate was trained on and how well it does.
