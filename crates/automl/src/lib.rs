@@ -30,6 +30,7 @@ mod importance;
 mod meta_features;
 mod model;
 mod scores;
+mod threads;
 
 pub use compare::{Answers, PairedDifference, paired_differences};
 pub use ensemble::Combination;
@@ -51,3 +52,4 @@ pub use online::{
 };
 pub use pitchpipe_learn::{Activity, Pipeline, Running, Watch};
 pub use scores::{Baseline, OutOfFold, Scores};
+pub use threads::on_threads;

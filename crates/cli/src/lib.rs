@@ -31,6 +31,7 @@ mod scores;
 mod signals;
 mod table_args;
 mod text;
+mod threads;
 mod values;
 
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
 //! `pitchpipe predict`: the class of each row of a table.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -17,6 +18,7 @@ use crate::model_table::{AsText, load, read_for, schema_of, warn};
 use crate::output::check_is_no_input;
 use crate::table_args::ReadingArgs;
 use crate::text::counted;
+use crate::threads::ThreadsArg;
 
 /// Predict the class of each row of a table.
 ///
@@ -58,6 +60,9 @@ pub(crate) struct PredictArgs {
     decision: DecisionArg,
 
     #[command(flatten)]
+    pub(crate) threads: ThreadsArg,
+
+    #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
 
@@ -65,6 +70,10 @@ pub(crate) struct PredictArgs {
 const ALL: &str = "all";
 
 pub(crate) fn run(args: &PredictArgs) -> Result<Done, Failure> {
+    args.threads.run(|| predict(args))
+}
+
+fn predict(args: &PredictArgs) -> Result<Done, Failure> {
     // What is wrong with the output is said before the work, not after it.
     let out = args.out.as_ref().filter(|out| out.as_os_str() != "-");
     let format = out.map_or(Ok(OutputFormat::Csv), |out| OutputFormat::of_path(out))?;
@@ -127,10 +136,8 @@ fn kept(args: &PredictArgs, table: &RawTable, file: &str) -> Result<Vec<OutputCo
 }
 
 fn repeated(columns: &[OutputColumn]) -> Option<&str> {
-    let is_repeated = |(at, column): &(usize, &OutputColumn)| {
-        columns[..*at].iter().any(|c| c.name == column.name)
-    };
-    columns.iter().enumerate().find(is_repeated).map(|(_, column)| column.name.as_str())
+    let mut seen = HashSet::new();
+    columns.iter().map(|column| column.name.as_str()).find(|name| !seen.insert(*name))
 }
 
 fn predicted(model: &Model, predictions: Predictions, args: &PredictArgs) -> Vec<OutputColumn> {

@@ -13,6 +13,7 @@ use crate::decision::DecisionArg;
 use crate::failure::Failure;
 use crate::model_table::{AsText, labelled, load, read_for, schema_of};
 use crate::table_args::ReadingArgs;
+use crate::threads::ThreadsArg;
 
 /// Measure a model on a table that has the target.
 ///
@@ -36,6 +37,9 @@ pub(crate) struct EvaluateArgs {
     /// Print one JSON object instead of text (docs/json.md)
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    threads: ThreadsArg,
 
     #[command(flatten)]
     reading: ReadingArgs,
@@ -63,6 +67,10 @@ struct Evaluated<'a> {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<String, Failure> {
+    args.threads.run(|| evaluate(args))
+}
+
+fn evaluate(args: &EvaluateArgs) -> Result<String, Failure> {
     let model = load(&args.model)?;
     let schema = schema_of(&model)?;
     let file = Source::from_argument(&args.file).name();

@@ -12,6 +12,7 @@ use clap::Args as ClapArgs;
 use crate::failure::Failure;
 use crate::model_table::load;
 use crate::table_args::ReadingArgs;
+use crate::threads::ThreadsArg;
 pub use json::schema_json;
 pub(crate) use text::ensemble_lines;
 
@@ -41,10 +42,17 @@ pub(crate) struct InspectArgs {
     json: bool,
 
     #[command(flatten)]
+    threads: ThreadsArg,
+
+    #[command(flatten)]
     reading: ReadingArgs,
 }
 
 pub(crate) fn run(args: &InspectArgs) -> Result<String, Failure> {
+    args.threads.run(|| inspect(args))
+}
+
+fn inspect(args: &InspectArgs) -> Result<String, Failure> {
     let model = load(&args.model)?;
     let importances = match &args.table {
         Some(table) => Some(importance::measure(&model, table, &args.reading)?),
