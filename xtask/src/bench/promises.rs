@@ -1,4 +1,5 @@
-//! `cargo xtask bench budget`, `bench interrupt`, `bench first` and `bench large`: is what the command promises kept?
+//! `cargo xtask bench budget`, `bench interrupt`, `bench first`, `bench large` and `bench classes`: is what the command promises
+//! kept?
 
 use std::process::Command;
 
@@ -18,6 +19,14 @@ pub(crate) struct Options {
     /// The seed of tables, budgets and moments
     #[arg(long, default_value_t = 0)]
     seed: u64,
+
+    /// How many runs of `budget` go on side by side, one by default: each has a harder time of it
+    #[arg(long)]
+    jobs: Option<usize>,
+
+    /// The most cells of a table of `budget`, 200 million by default
+    #[arg(long)]
+    most_cells: Option<usize>,
 }
 
 /// Which promise is checked.
@@ -31,6 +40,8 @@ pub(crate) enum Promise {
     First,
     /// A good model of 1,000,000 rows by 50 columns in a minute.
     Large,
+    /// A model of 100,000 rows of 1,000 classes in a minute and 4 GB.
+    Classes,
 }
 
 /// Builds the command and checks it from outside, as one process after another.
@@ -41,11 +52,19 @@ pub(crate) fn check(promise: Promise, options: &Options) -> Result<(), String> {
         Promise::Interrupt => "bench/promises/interrupt.py",
         Promise::First => "bench/promises/first.py",
         Promise::Large => "bench/promises/large.py",
+        Promise::Classes => "bench/promises/classes.py",
     };
     let mut check = Command::new("python3");
     check.current_dir(root()).arg(script).args(["--seed", &options.seed.to_string()]);
-    if let Some(runs) = options.runs {
-        check.args(["--runs", &runs.to_string()]);
+    let own = if matches!(promise, Promise::Budget) {
+        [("--jobs", options.jobs), ("--most-cells", options.most_cells)]
+    } else {
+        [("--jobs", None), ("--most-cells", None)]
+    };
+    for (name, value) in own.into_iter().chain([("--runs", options.runs)]) {
+        if let Some(value) = value {
+            check.args([name, &value.to_string()]);
+        }
     }
     run(&mut check)
 }
