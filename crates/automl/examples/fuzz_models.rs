@@ -26,6 +26,8 @@ fn main() {
     let (n_files, seed) = (number(100_000), number(1));
     let dataset = dataset();
     let good = good_files(&dataset);
+    // The peak of the searches is forgotten; where that cannot be, it counts.
+    let _ = fs::write("/proc/self/clear_refs", "5");
     let before = status("VmRSS:");
     let mut tally = Tally::default();
     let mut numbers = Numbers(seed);

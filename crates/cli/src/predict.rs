@@ -68,6 +68,9 @@ pub(crate) struct PredictArgs {
     pub(crate) threads: ThreadsArg,
 
     #[command(flatten)]
+    pub(crate) threads: ThreadsArg,
+
+    #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
 

@@ -275,7 +275,7 @@ mod tests {
 
     use pitchpipe_learn::{FitContext, FittedPipeline, Pipeline};
     use pitchpipe_table::{Column, Dataset, Labels};
-    use serde::Serialize;
+    use serde::{Deserialize, Serialize};
 
     use super::*;
 

@@ -1,11 +1,11 @@
 //! Model files taken apart and put together again, header and checksum in order.
 
 /// A stream of numbers that does not depend on the machine.
-pub struct Numbers(pub u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     /// One of 0 to n - 1.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % n
@@ -14,14 +14,14 @@ impl Numbers {
 
 /// A section of a file, unpacked.
 #[derive(Clone)]
-pub struct Section {
-    pub name: String,
-    pub version: u32,
-    pub plain: Vec<u8>,
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) version: u32,
+    pub(crate) plain: Vec<u8>,
 }
 
 /// The sections of a file.
-pub fn sections(bytes: &[u8]) -> Vec<Section> {
+pub(crate) fn sections(bytes: &[u8]) -> Vec<Section> {
     let mut rest = &bytes[36..];
     let mut take = |n: usize| {
         let (taken, after) = rest.split_at(n);
@@ -44,7 +44,7 @@ pub fn sections(bytes: &[u8]) -> Vec<Section> {
 }
 
 /// A file of these sections.
-pub fn file(format: u32, sections: &[Section]) -> Vec<u8> {
+pub(crate) fn file(format: u32, sections: &[Section]) -> Vec<u8> {
     let mut body = Vec::new();
     for Section { name, version, plain } in sections {
         let packed = zstd::bulk::compress(plain, 1).expect("compressed");
@@ -55,7 +55,7 @@ pub fn file(format: u32, sections: &[Section]) -> Vec<u8> {
 }
 
 /// Adds a section to a body.
-pub fn section(body: &mut Vec<u8>, name: &str, version: u32, plain: u64, packed: &[u8]) {
+pub(crate) fn section(body: &mut Vec<u8>, name: &str, version: u32, plain: u64, packed: &[u8]) {
     body.push(name.len() as u8);
     body.extend_from_slice(name.as_bytes());
     body.extend_from_slice(&version.to_le_bytes());
@@ -65,7 +65,7 @@ pub fn section(body: &mut Vec<u8>, name: &str, version: u32, plain: u64, packed:
 }
 
 /// A file around these bytes, header and checksum in order.
-pub fn with_header(format: u32, plain: u64, body: &[u8]) -> Vec<u8> {
+pub(crate) fn with_header(format: u32, plain: u64, body: &[u8]) -> Vec<u8> {
     let mut bytes = b"PITCHPIP".to_vec();
     bytes.extend_from_slice(&format.to_le_bytes());
     bytes.extend_from_slice(&plain.to_le_bytes());

@@ -47,6 +47,9 @@ pub(crate) struct EvaluateArgs {
     threads: ThreadsArg,
 
     #[command(flatten)]
+    threads: ThreadsArg,
+
+    #[command(flatten)]
     reading: ReadingArgs,
 }
 
