@@ -68,9 +68,6 @@ pub(crate) struct PredictArgs {
     pub(crate) threads: ThreadsArg,
 
     #[command(flatten)]
-    pub(crate) threads: ThreadsArg,
-
-    #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_automl::{AutoMl, Event, LabelledRows};
 use pitchpipe_cli::notes_without_cells;
-use pitchpipe_table::{CancelCheck, Dataset, Report, SchemaOptions, stratified_subsample};
+use pitchpipe_table::{CancelCheck, Dataset, SchemaOptions, TableReport, stratified_subsample};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
@@ -117,7 +117,7 @@ impl Work {
     }
 
     /// The rows to learn from, those held out, and what was understood of the former.
-    fn dataset(&self) -> PyResult<(Dataset, Option<Dataset>, Report)> {
+    fn dataset(&self) -> PyResult<(Dataset, Option<Dataset>, TableReport)> {
         let settings = &self.settings;
         let flag = Arc::clone(&self.cancel);
         let cancel = CancelCheck::new(move || flag.load(Ordering::Relaxed));

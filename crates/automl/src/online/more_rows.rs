@@ -5,7 +5,7 @@ use pitchpipe_table::Dataset;
 
 use super::Candidate;
 use crate::model::Model;
-use crate::surrogate::{TableSize, Surrogate};
+use crate::surrogate::{Surrogate, TableSize};
 
 /// Fits are expected to take at most this share of the time that is left: predictions err.
 const SHARE: f64 = 0.7;

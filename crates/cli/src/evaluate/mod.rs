@@ -47,9 +47,6 @@ pub(crate) struct EvaluateArgs {
     threads: ThreadsArg,
 
     #[command(flatten)]
-    threads: ThreadsArg,
-
-    #[command(flatten)]
     reading: ReadingArgs,
 }
 
