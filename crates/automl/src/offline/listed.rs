@@ -54,7 +54,7 @@ mod tests {
 
     use super::super::{About, Collection, Store};
     use super::*;
-    use crate::surrogate::DatasetSize;
+    use crate::surrogate::TableSize;
 
     #[test]
     fn tables_are_found_by_content_by_name_and_by_id() {
@@ -77,7 +77,7 @@ mod tests {
             CorpusTable { name: "one".into(), path: path.join("one.csv"), ..Default::default() };
         let dataset = corpus::load(&table).expect("a dataset");
         let content = Some(format!("{:016x}", dataset.content_hash()));
-        let size = DatasetSize::of(&dataset);
+        let size = TableSize::of(&dataset);
         let about = |content: &Option<String>| About { content: content.clone(), size };
         store.describe("another-name", &about(&content)).expect("described");
         for name in ["two", "openml-31"] {
