@@ -109,7 +109,7 @@ fn a_schema_knows_the_order_of_all_columns() {
     let schema = dataset.schema().unwrap();
     let order = ["same", "a", "empty", "b"];
     assert_eq!(schema.names_in_order().unwrap(), order);
-    let mut written = serde_json::to_value(schema.as_ref()).unwrap();
+    let mut written = serde_json::to_value(&**schema).unwrap();
     let read: Schema = serde_json::from_value(written.clone()).unwrap();
     assert_eq!(read.names_in_order().unwrap(), order);
     // Files of before do not say, and still read.
