@@ -42,7 +42,7 @@ pub(crate) struct Context {
     kept: Kept,
 }
 
-/// Name, what makes the table, and the minutes that it took on two cores.
+/// Name, what makes the table, and the minutes that it takes on two cores, about.
 type Experiment = (&'static str, fn(&Context) -> Result<Csv, String>, f64);
 
 /// Every experiment, by its name; the files of its table and figure have it, too.
@@ -50,19 +50,19 @@ const EXPERIMENTS: &[Experiment] = &[
     ("singular-values", spectrum::singular_values, 0.1),
     ("best-estimators", counts::best_estimators, 0.1),
     ("runtime-distribution", counts::runtime_distribution, 0.1),
-    ("rank-heatmaps", ranks::heatmaps, 0.1),
-    ("tensor-against-matrix", ranks::tensor_against_matrix, 0.1),
-    ("missing-by-runtime", completion::by_runtime, 0.1),
-    ("missing-at-random", completion::at_random, 0.1),
+    ("rank-heatmaps", ranks::heatmaps, 1.0),
+    ("tensor-against-matrix", ranks::tensor_against_matrix, 2.0),
+    ("missing-by-runtime", completion::by_runtime, 2.0),
+    ("missing-at-random", completion::at_random, 5.0),
     ("sigma", sigma::deviations_of_pipelines, 0.1),
     ("runtime-prediction", runtimes::table, 0.1),
     ("runtime-panels", runtimes::panels, 0.1),
-    ("designs-slice", designs::slice, 0.1),
-    ("designs-whole", designs::whole, 0.1),
+    ("designs-slice", designs::slice, 0.3),
+    ("designs-whole", designs::whole, 0.5),
     ("landscapes", landscapes::landscapes, 0.1),
-    ("systems", systems::whole_tensor, 0.1),
+    ("systems", systems::whole_tensor, 8.0),
     ("systems-no-floor", systems::without_floor, 0.1),
-    ("systems-sparse", systems::sparse_tensors, 0.1),
+    ("systems-sparse", systems::sparse_tensors, 12.0),
     ("systems-paired", systems::paired, 0.1),
 ];
 
