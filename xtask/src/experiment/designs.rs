@@ -20,16 +20,24 @@ const METHODS: [&str; 4] = ["greedy", "weighted", "convex", "random"];
 /// design, pipelines chosen.
 type Found = [f64; 4];
 
+/// How a design is made, and the seconds that no pipeline is taken to go below.
+type Method = (&'static str, f64);
+
+fn name(&(how, floor_secs): &Method) -> String {
+    if floor_secs > 0.0 { format!("{how}; floor {floor_secs} s") } else { how.to_owned() }
+}
+
 /// Oboe's 183 estimators.
 pub(super) fn slice(context: &Context) -> Result<Csv, String> {
-    compare(context, &slice_columns(), 8, &[0.01, 0.03, 0.1, 0.3], &METHODS, 0.0)
+    compare(context, &slice_columns(), 8, &[0.01, 0.03, 0.1, 0.3], &METHODS.map(|how| (how, 0.0)))
 }
 
 /// All 23,424 pipelines, which the relaxation is not for.
 pub(super) fn whole(context: &Context) -> Result<Csv, String> {
     let columns: Vec<usize> = (0..context.paper.errors.ncols()).collect();
     let shares: &[f64] = if context.quick { &[0.0003] } else { &[0.0001, 0.0003, 0.001, 0.003] };
-    compare(context, &columns, 20, shares, &["greedy", "weighted", "random"], FLOOR_SECS)
+    let with = |floor_secs: f64| ["greedy", "weighted", "random"].map(|how| (how, floor_secs));
+    compare(context, &columns, 20, shares, &[with(0.0), with(FLOOR_SECS)].concat())
 }
 
 fn compare(
@@ -37,8 +45,7 @@ fn compare(
     columns: &[usize],
     rank: usize,
     shares: &[f64],
-    methods: &[&str],
-    floor_secs: f64,
+    methods: &[Method],
 ) -> Result<Csv, String> {
     let errors = completed(&context.paper, 40)?.select(Axis(1), columns);
     let recording = recording(&context.paper)?;
@@ -49,14 +56,14 @@ fn compare(
         .par_iter()
         .map(|&out| {
             let row = recording.row(out);
-            let left = Left { errors: &errors, columns, row: &row, out, rank, floor_secs };
+            let left = Left { errors: &errors, columns, row: &row, out, rank };
             left.found(shares, methods)
         })
         .collect::<Result<_, SurrogateError>>()
         .map_err(|e| e.to_string())?;
     let mut csv = Csv::new(
         format!(
-            "published tensor, {} of the 215 datasets left out in turn, {} pipelines, rank {rank}, recorded runtimes, none below {floor_secs} s; limits as shares of the time of all",
+            "published tensor, {} of the 215 datasets left out in turn, {} pipelines, rank {rank}, recorded runtimes, none below the floor; limits as shares of the time of all",
             datasets.len(),
             columns.len()
         ),
@@ -79,15 +86,17 @@ fn compare(
             let of = |part: usize| -> Vec<f64> { found.iter().map(|f| f[s][m][part]).collect() };
             let (regret, error) = mean_and_error(&of(0));
             let mean = |part: usize| mean(&of(part));
-            // Random choice is the last of them.
+            // Under the same floor.
+            let is_random = |other: &Method| *other == ("random", method.1);
+            let random = methods.iter().position(is_random).ok_or("no random designs")?;
             let less_random = |part: usize| {
-                let own = found.iter().map(|f| f[s][m][part] - f[s][methods.len() - 1][part]);
+                let own = found.iter().map(|f| f[s][m][part] - f[s][random][part]);
                 mean_and_error(&own.collect::<Vec<_>>())
             };
             let (recorded, replicate) = (less_random(0), less_random(1));
             csv.push(&[
                 share,
-                method,
+                &name(method),
                 &short(regret),
                 &short(error),
                 &short(recorded.0),
@@ -110,26 +119,23 @@ struct Left<'a> {
     row: &'a Row<'a>,
     out: usize,
     rank: usize,
-    floor_secs: f64,
 }
 
 impl Left<'_> {
-    fn found(&self, shares: &[f64], methods: &[&str]) -> Result<Vec<Vec<Found>>, SurrogateError> {
+    fn found(&self, shares: &[f64], methods: &[Method]) -> Result<Vec<Vec<Found>>, SurrogateError> {
         let rows: Vec<usize> = (0..self.errors.nrows()).filter(|&i| i != self.out).collect();
         let known = self.errors.select(Axis(0), &rows);
         let y = Pca::fit(known.view(), self.rank)?.pipelines.mapv(|v| v as f32);
         let deviations = deviations(known.view(), y.view());
-        let of = |&j: &usize| self.row.secs(j).map_or(1e9, |t| t.max(self.floor_secs));
-        let secs: Vec<f64> = self.columns.iter().map(of).collect();
         let total: f64 = self.columns.iter().filter_map(|&j| self.row.secs(j)).sum();
-        let design = |method: &str, limit: f64| -> Result<Design, SurrogateError> {
-            match method {
-                "greedy" => by_time(&DesignVectors::new(y.view())?, &secs, limit),
+        let design = |how: &str, secs: &[f64], limit: f64| -> Result<Design, SurrogateError> {
+            match how {
+                "greedy" => by_time(&DesignVectors::new(y.view())?, secs, limit),
                 "weighted" => {
-                    by_time(&DesignVectors::weighted(y.view(), &deviations)?, &secs, limit)
+                    by_time(&DesignVectors::weighted(y.view(), &deviations)?, secs, limit)
                 }
-                "convex" => Ok(relax(y.view(), &secs, limit, Criterion::D)?.round(&secs, limit)),
-                _ => random_by_time(&secs, limit, true, self.out as u64),
+                "convex" => Ok(relax(y.view(), secs, limit, Criterion::D)?.round(secs, limit)),
+                _ => random_by_time(secs, limit, true, self.out as u64),
             }
         };
         shares
@@ -137,9 +143,11 @@ impl Left<'_> {
             .map(|share| {
                 methods
                     .iter()
-                    .map(|method| {
+                    .map(|&(how, floor_secs)| {
+                        let of = |&j: &usize| self.row.secs(j).map_or(1e9, |t| t.max(floor_secs));
+                        let secs: Vec<f64> = self.columns.iter().map(of).collect();
                         let clock = ThreadTime::now();
-                        let chosen = design(method, share * total)?.pipelines;
+                        let chosen = design(how, &secs, share * total)?.pipelines;
                         let took = clock.elapsed().as_secs_f64();
                         let (regret, replicate) = self.regret(y.view(), &chosen)?;
                         Ok([regret, replicate, took, chosen.len() as f64])

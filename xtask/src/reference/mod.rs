@@ -24,7 +24,7 @@ use crate::published;
 pub(crate) use completion::partial;
 pub(crate) use kept::Kept;
 pub(crate) use recorded::families;
-pub(crate) use table::{Row, Rule, Table};
+pub(crate) use table::{Row, Rule, Table, Verdict};
 
 /// What every group works on.
 pub(crate) struct Context {
@@ -99,18 +99,21 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let every = options.every.max(1);
     let kept = if options.resume { Kept::resume()? } else { Kept::nothing() };
     let context = Context { all, paper, quick: options.quick, matching, every, kept };
-    let (mut judged, mut missed) = (0, 0);
+    let mut counts = [0; 4];
+    const VERDICTS: [Verdict; 4] =
+        [Verdict::Reached, Verdict::Missed, Verdict::NotReproduced, Verdict::NotJudged];
     for (name, tables) in GROUPS {
         if !options.only.is_empty() && options.only.iter().all(|o| o != name) {
             continue;
         }
         for table in tables(&context)? {
-            let (text, misses) = table.render();
-            print!("{text}");
-            judged += table.rows.iter().filter(|r| !matches!(r.rule, Rule::Shown)).count();
-            missed += misses;
+            print!("{}", table.render());
+            counts.iter_mut().zip(VERDICTS).for_each(|(n, v)| *n += table.count(v));
         }
     }
-    println!("\n{} of {judged} figures reach their reference", judged - missed);
+    let [reached, missed, not_reproduced, not_judged] = counts;
+    println!(
+        "\n{reached} figures reach their reference, {missed} miss it, {not_reproduced} that need not are not reproduced, {not_judged} have none or are of a sample"
+    );
     if missed == 0 { Ok(()) } else { Err(format!("{missed} references are not reached")) }
 }

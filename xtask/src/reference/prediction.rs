@@ -25,7 +25,7 @@ const SOURCES: [(bool, f64); 5] =
 /// Regret of the best predicted; of the best of it and those observed; median relative error.
 type Figures = [f64; 3];
 
-/// A predictor with the reference figures of each source; judged or shown.
+/// A predictor with the reference figures of each source; ours, or what ours is compared with.
 type Line = (&'static str, [Figures; 5], bool);
 
 /// The reference figures of §8(c), for all three lines of it.
@@ -94,10 +94,10 @@ pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
                 let both = 1.0 + values.len() as f64 / REFERENCE_DATASETS;
                 let margin = SURE * both.sqrt() * bootstrap_error(&values, statistic);
                 let source = if *designed { "design" } else { "random" };
-                let rule = if *judged && !context.quick {
-                    Rule::AtMostPlus(round_up(margin))
-                } else {
-                    Rule::Shown
+                let rule = match (context.quick, *judged) {
+                    (true, _) => Rule::Shown,
+                    (_, true) => Rule::AtMostPlus(round_up(margin)),
+                    (_, false) => Rule::Near(round_up(margin)),
                 };
                 let what = format!("{name}, {source} {share}, {what}");
                 table.push(Row::new(what, reference[s][figure], ours, rule));

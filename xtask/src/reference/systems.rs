@@ -7,13 +7,13 @@ use pitchpipe_automl::offline::published::N_PIPELINES;
 use pitchpipe_automl::offline::train::EMBEDDING_RANK;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{PriorRows, Scale};
-use pitchpipe_surrogate::policy::{Auto, AutoSettings, PaperLoop, Policy, Rounds};
+use pitchpipe_surrogate::policy::{Auto, AutoSettings, InOrder, PaperLoop, Policy, Rounds};
 use pitchpipe_surrogate::simulate::{Row as Record, replay};
 use rayon::prelude::*;
 
 use super::policies::{default_prior, default_setup, shipped_families};
-use super::recorded::{BASELINE, N_ESTIMATORS, Recorded, mean_and_error};
-use super::{Context, Row, Table, partial};
+use super::recorded::{BASELINE, N_ESTIMATORS, Recorded, mean, mean_and_error};
+use super::{Context, Row, Rule, Table, partial};
 
 mod kernel;
 
@@ -33,6 +33,12 @@ const RANK: usize = 8;
 /// Ranks the rule may reach, as in a surrogate.
 const MOST_RANK: usize = EMBEDDING_RANK;
 
+/// What ships: it has to be better than random order.
+const DEFAULT: &str = "default policy";
+
+/// Standard errors of a paired difference that tell a system from random order.
+const SURE: f64 = 2.0;
+
 /// Datasets with at least this share of their entries observed are usable.
 const USABLE: f64 = 0.3;
 
@@ -46,7 +52,9 @@ pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
     let datasets: Vec<usize> = (0..recorded.n_datasets()).step_by(context.every).collect();
     let mut found: Vec<Vec<Option<[f64; 4]>>> = datasets
         .par_iter()
-        .map(|&out| context.kept.or(&format!("systems on {out}"), || simulation.dataset(out)))
+        .map(|&out| {
+            context.kept.or(&format!("systems and random on {out}"), || simulation.dataset(out))
+        })
         .collect::<Result<_, SurrogateError>>()
         .map_err(|e| e.to_string())?;
     let observed = partial(&usable, f32::INFINITY)?;
@@ -63,23 +71,34 @@ pub(crate) fn tables(context: &Context) -> Result<Vec<Table>, String> {
         }
     }
     let mut table = Table::new(format!(
-        "Left-out datasets, {} of {} usable: mean regret after a share of the total time",
+        "Left-out datasets, {} of {} usable: mean regret after a share of the total time; the reference is random order on the same datasets",
         datasets.len(),
         recorded.n_datasets()
     ));
     let names = [
+        "random order",
         "Oboe (183 estimators, doubling rounds)",
         "TensorOboe (doubling rounds)",
-        "default policy",
+        DEFAULT,
         "KernelOboe (doubling rounds), 10-fold",
         "KernelOboe on errors less their means, 10-fold",
     ];
     for (system, name) in names.iter().enumerate() {
         for (at, share) in SHARES.iter().enumerate() {
-            let regrets: Vec<f64> = found.iter().filter_map(|f| Some(f[system]?[at])).collect();
-            let (regret, error) = mean_and_error(&regrets);
-            let what = format!("{name}, {} % (±{error:.4})", 100.0 * share);
-            table.push(Row::shown(what, regret));
+            // Where both have a result.
+            let both = found.iter().filter_map(|f| Some((f[system]?[at], f[0]?[at])));
+            let (regrets, random): (Vec<f64>, Vec<f64>) = both.unzip();
+            let differences: Vec<f64> = regrets.iter().zip(&random).map(|(a, b)| a - b).collect();
+            let (_, error) = mean_and_error(&differences);
+            let (regret, what) = (mean(&regrets), format!("{name}, {} %", 100.0 * share));
+            let by = SURE * error;
+            table.push(match *name {
+                _ if system == 0 => Row::shown(what, regret),
+                DEFAULT if context.every == 1 => {
+                    Row::new(what, mean(&random), regret, Rule::BelowRandom(by))
+                }
+                _ => Row::new(what, mean(&random), regret, Rule::PerhapsBelowRandom(by)),
+            });
         }
     }
     Ok(vec![table])
@@ -102,7 +121,7 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Regrets of the three systems at each share; `None` where nothing finished.
+    /// Regrets of random search and of three systems at each share; `None` where nothing finished.
     fn dataset(&self, out: usize) -> Result<Vec<Option<[f64; 4]>>, SurrogateError> {
         let row = self.recorded.recording.row(out);
         let weights = self.recorded.without(out);
@@ -123,7 +142,8 @@ impl<'a> Simulation<'a> {
         let oboe = doubling(&y, SLICE_RANK, &secs, None)?;
         let y = self.recorded.plain.embeddings(&weights, MOST_RANK)?;
         let tensor = doubling(&y, RANK, &row.all_secs(), Some(BASELINE))?;
-        Ok(vec![oboe, tensor, self.default(out, &row)?])
+        let random = paper(&row, |_| Ok(InOrder::random(row.all_secs(), out as u64)))?;
+        Ok(vec![random, oboe, tensor, self.default(out, &row)?])
     }
 
     /// One run to the last share, read at all: the default needs not know when it will end.
