@@ -42,7 +42,7 @@ const FOREST_SHARE: f64 = 0.03;
 
 /// What is run again on more rows may be expected to take this share of the time that is left, and boosting on histograms that one.
 const RERUN_SHARE: f64 = 0.25;
-const BOOSTING_RERUN_SHARE: f64 = 0.5;
+const BOOSTING_RERUN_SHARE: f64 = 0.3;
 
 /// And may take so many times that share.
 const RERUN_PATIENCE: f64 = 1.25;

@@ -14,7 +14,7 @@ use super::families::{find_boosting, plain_boosting};
 use super::levels::family_of;
 
 /// How much slower than predicted boosting is taken to be at the most, by what it took before.
-const SLOWEST: f64 = 3.0;
+const SLOWEST: f64 = 10.0;
 
 /// The families still to come.
 pub(crate) struct Ladder {
