@@ -60,12 +60,20 @@ pub fn tables(path: &Path, target: Option<&str>) -> Result<Vec<CorpusTable>, Off
 
 /// Reads one table as a dataset.
 pub fn load(table: &CorpusTable) -> Result<Dataset, OfflineError> {
-    let unreadable =
-        |message: String| OfflineError::Unreadable { path: table.path.clone(), message };
-    let source = Source::Path(table.path.clone());
-    let raw = read(&source, &ReadOptions::default(), &CancelCheck::never())
+    load_from(&Source::Path(table.path.clone()), table.target.as_deref())
+}
+
+/// The same from wherever its bytes are.
+pub fn load_from(source: &Source, target: Option<&str>) -> Result<Dataset, OfflineError> {
+    let path = match source {
+        Source::Path(path) => path.clone(),
+        Source::Bytes { name, .. } => name.into(),
+        Source::Stdin => "-".into(),
+    };
+    let unreadable = |message: String| OfflineError::Unreadable { path: path.clone(), message };
+    let raw = read(source, &ReadOptions::default(), &CancelCheck::never())
         .map_err(|e| unreadable(e.to_string()))?;
-    let target = table.target.clone().or_else(|| usual_target(&raw));
+    let target = target.map(str::to_owned).or_else(|| usual_target(&raw));
     let options = SchemaOptions { target, ..SchemaOptions::default() };
     let (dataset, _) = Dataset::from_table(raw, &options).map_err(|e| unreadable(e.to_string()))?;
     Ok(dataset)
@@ -109,10 +117,17 @@ fn listed(manifest: &Path) -> Result<Vec<CorpusTable>, OfflineError> {
     let rows = files.into_iter().zip(targets).enumerate();
     rows.map(|(row, (file, target))| {
         let file = file.ok_or_else(|| unreadable(format!("row {} names no file", row + 1)))?;
-        let path = folder.join(file);
+        let path = if is_url(&file) { PathBuf::from(file) } else { folder.join(file) };
         Ok(CorpusTable { name: name_of(&path), path, target })
     })
     .collect()
+}
+
+/// Whether a manifest names a place elsewhere, which workers read from themselves.
+pub fn is_url(file: &str) -> bool {
+    file.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    })
 }
 
 fn texts(cells: &Cells) -> Vec<Option<String>> {
@@ -163,6 +178,19 @@ mod tests {
         let found = tables(folder.path(), Some("y")).expect("tables");
         assert_eq!(found[0].target.as_deref(), Some("kind"));
         assert_eq!(found[1].target.as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn a_manifest_may_name_places_elsewhere() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let manifest = folder.path().join(MANIFEST);
+        fs::write(&manifest, "file\ns3://bucket/one.csv\ntwo.csv\n").expect("written");
+        let found = tables(folder.path(), None).expect("tables");
+        assert_eq!(
+            (found[0].name.as_str(), found[0].path.as_os_str()),
+            ("one", "s3://bucket/one.csv".as_ref())
+        );
+        assert_eq!(found[1].path, folder.path().join("two.csv"));
     }
 
     #[test]
