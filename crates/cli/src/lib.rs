@@ -45,6 +45,7 @@ use clap::Parser;
 use args::{Args, Command};
 pub use failure::Failure;
 pub use inspect::schema_json;
+pub use meta::{Cluster, Engine};
 pub use notes::without_cells as notes_without_cells;
 pub use pitchpipe_report::report_json;
 
@@ -85,11 +86,19 @@ const FAILED: u8 = 1;
 /// Runs a command line, the program's name first, and gives the exit code. A command line that is wrong, or that asks for
 /// help, ends the process.
 pub fn main_with_args(args: impl IntoIterator<Item = OsString>) -> u8 {
+    main_with_engine(args, None)
+}
+
+/// The same, with an engine that carries work to a cluster.
+pub fn main_with_engine(
+    args: impl IntoIterator<Item = OsString>,
+    engine: Option<Engine<'_>>,
+) -> u8 {
     // A time budget begins with the process.
     let started = Instant::now();
     let args = Args::parse_from(args);
     let result = signals::listen(args.command.is_patient())
-        .and_then(|stop| run(&args.command, started, &stop));
+        .and_then(|stop| run(&args.command, started, &stop, engine));
     match result.and_then(print) {
         Ok(false) => 0,
         Ok(true) => ENDED_EARLY,
@@ -101,7 +110,12 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 /// Runs a command; `stop` is raised when it is to end and keep what it has.
-fn run(command: &Command, started: Instant, stop: &Arc<AtomicBool>) -> Result<Done, Failure> {
+fn run(
+    command: &Command,
+    started: Instant,
+    stop: &Arc<AtomicBool>,
+    engine: Option<Engine<'_>>,
+) -> Result<Done, Failure> {
     match command {
         Command::Fit(args) => fit::run(args, started, stop),
         Command::Predict(args) => predict::run(args),
@@ -111,7 +125,7 @@ fn run(command: &Command, started: Instant, stop: &Arc<AtomicBool>) -> Result<Do
         Command::Compare(args) => compare::run(args),
         Command::Export(args) => export::run(args),
         Command::Describe(args) => describe::run(args).map(Done::from),
-        Command::Meta(args) => meta::run(args, stop),
+        Command::Meta(args) => meta::run(args, stop, engine),
         Command::Completions(args) => Ok(help_files::completions(args).into()),
         Command::Man(args) => help_files::man(args).map(Done::saved),
     }

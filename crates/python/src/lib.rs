@@ -3,6 +3,7 @@
 //! This room converts and lets go of the GIL while others work. What a user of the package sees is written in Python, in
 //! `python/pitchpipe`; this is its module `pitchpipe._native`.
 
+mod cluster;
 mod fit;
 mod meta;
 mod model;
@@ -26,6 +27,8 @@ mod _native {
     use pitchpipe_table::Metric;
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::cluster::{CorpusTable, Driver};
     #[pymodule_export]
     use crate::fit::fit;
     #[pymodule_export]
@@ -52,10 +55,16 @@ mod _native {
     #[pymodule_export]
     use crate::words::OutOfTime;
 
-    /// Runs a command line, the program's name first, and gives the exit code.
+    /// Runs a command line, the program's name first, and gives the exit code; `engine(driver, options)` carries the tasks of
+    /// a collection to a cluster.
     #[pyfunction]
-    fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
-        py.detach(|| pitchpipe_cli::main_with_args(args))
+    #[pyo3(signature = (args, engine=None))]
+    fn command(py: Python<'_>, args: Vec<OsString>, engine: Option<Py<PyAny>>) -> u8 {
+        let Some(engine) = engine else {
+            return py.detach(|| pitchpipe_cli::main_with_args(args));
+        };
+        let carry = |driver, cluster: &_| crate::cluster::carry(&engine, driver, cluster);
+        py.detach(|| pitchpipe_cli::main_with_engine(args, Some(&carry)))
     }
 
     #[pymodule_init]

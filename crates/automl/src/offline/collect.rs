@@ -90,6 +90,22 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// Pipelines were given up on a dataset, after all attempts.
+    GivenUp {
+        /// The dataset.
+        dataset: String,
+        /// How many pipelines.
+        n_pipelines: usize,
+        /// What happened at the last attempt.
+        reason: String,
+    },
+    /// A dataset has the content of another one of the corpus.
+    Duplicate {
+        /// The dataset.
+        dataset: String,
+        /// The other.
+        of: String,
+    },
     /// Shards that were damaged were moved aside; their entries are collected anew.
     Damaged {
         /// The shards.
@@ -184,8 +200,8 @@ impl Collection {
         summary: &mut Summary,
         tell: &mut (impl FnMut(Event) + Send),
     ) -> Result<(), OfflineError> {
-        let content = format!("{:016x}", dataset.content_hash());
-        let about = About { content: Some(content.clone()), size: TableSize::of(dataset) };
+        let about = about(dataset);
+        let content = about.content.clone().unwrap_or_default();
         let mut damaged = Vec::new();
         let done = store.done(name, &content, &mut damaged);
         let entries = store.entries(name, &mut damaged);
@@ -205,8 +221,7 @@ impl Collection {
         let planned: usize = plan.iter().map(Vec::len).sum();
         let n_done = plan.iter().flatten().filter(|number| done.contains(number)).count();
         let dataset_name = name.to_owned();
-        let target = dataset.schema().and_then(|schema| schema.target());
-        let target = target.map_or(String::new(), |target| target.name.clone());
+        let target = target_of(dataset);
         tell(Event::Begun { dataset: dataset_name, target, position, of, planned, done: n_done });
         for batch in plan {
             let left: Vec<u32> =
@@ -297,6 +312,18 @@ impl WorkItem {
     }
 }
 
+/// What is known of a dataset besides its entries.
+pub(super) fn about(dataset: &Dataset) -> About {
+    let content = format!("{:016x}", dataset.content_hash());
+    About { content: Some(content), size: TableSize::of(dataset) }
+}
+
+/// The column to predict.
+pub(super) fn target_of(dataset: &Dataset) -> String {
+    let target = dataset.schema().and_then(|schema| schema.target());
+    target.map_or(String::new(), |target| target.name.clone())
+}
+
 fn entry_of(pipeline: u32, outcome: Outcome) -> Entry {
     match outcome {
         Outcome::Finished(evaluation) => Entry {
@@ -335,7 +362,7 @@ fn cost(entries: &[Entry]) -> f64 {
 }
 
 /// Facts that travel in every shard: those of the store, the software and the machine.
-fn shard_facts(store: &Facts) -> Facts {
+pub(super) fn shard_facts(store: &Facts) -> Facts {
     let mut facts = store.clone();
     facts.remove(space_facts::BLOCKS);
     facts.insert("components".into(), format!("pitchpipe {}", env!("CARGO_PKG_VERSION")));

@@ -65,22 +65,35 @@ const LEVELS_OF_0_1: usize = 256;
 
 /// Reads one table as a dataset.
 pub fn load(table: &CorpusTable) -> Result<Dataset, OfflineError> {
-    load_within(table, Limits::default())
+    load_from(&Source::Path(table.path.clone()), table.target.as_deref())
+}
+
+/// The same from wherever its bytes are.
+pub fn load_from(source: &Source, target: Option<&str>) -> Result<Dataset, OfflineError> {
+    load_within(source, target, Limits::default())
 }
 
 /// The same as pitchpipe 0.1 read it, for stores that it began: what is added to them is to be measured on the same rows and
 /// features.
 pub(super) fn load_as_0_1(table: &CorpusTable) -> Result<Dataset, OfflineError> {
-    load_within(table, Limits { n_levels: LEVELS_OF_0_1, ..Limits::default() })
+    let limits = Limits { n_levels: LEVELS_OF_0_1, ..Limits::default() };
+    load_within(&Source::Path(table.path.clone()), table.target.as_deref(), limits)
 }
 
-fn load_within(table: &CorpusTable, limits: Limits) -> Result<Dataset, OfflineError> {
-    let unreadable =
-        |message: String| OfflineError::Unreadable { path: table.path.clone(), message };
-    let source = Source::Path(table.path.clone());
-    let raw = read(&source, &ReadOptions::default(), &CancelCheck::never())
+fn load_within(
+    source: &Source,
+    target: Option<&str>,
+    limits: Limits,
+) -> Result<Dataset, OfflineError> {
+    let path = match source {
+        Source::Path(path) => path.clone(),
+        Source::Bytes { name, .. } => name.into(),
+        Source::Stdin => "-".into(),
+    };
+    let unreadable = |message: String| OfflineError::Unreadable { path: path.clone(), message };
+    let raw = read(source, &ReadOptions::default(), &CancelCheck::never())
         .map_err(|e| unreadable(e.to_string()))?;
-    let target = table.target.clone().or_else(|| usual_target(&raw));
+    let target = target.map(str::to_owned).or_else(|| usual_target(&raw));
     let options = SchemaOptions { target, limits, ..SchemaOptions::default() };
     let (dataset, _) = Dataset::from_table(raw, &options).map_err(|e| unreadable(e.to_string()))?;
     Ok(dataset)
@@ -125,10 +138,17 @@ pub(super) fn listed(manifest: &Path) -> Result<Vec<CorpusTable>, OfflineError> 
     let rows = files.into_iter().zip(targets.into_iter().zip(ids)).enumerate();
     rows.map(|(row, (file, (target, openml_id)))| {
         let file = file.ok_or_else(|| unreadable(format!("row {} names no file", row + 1)))?;
-        let path = folder.join(file);
+        let path = if is_url(&file) { PathBuf::from(file) } else { folder.join(file) };
         Ok(CorpusTable { name: name_of(&path), path, target, openml_id })
     })
     .collect()
+}
+
+/// Whether a manifest names a place elsewhere, which workers read from themselves.
+pub fn is_url(file: &str) -> bool {
+    file.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    })
 }
 
 fn texts(cells: &Cells) -> Vec<Option<String>> {
@@ -179,6 +199,19 @@ mod tests {
         let found = tables(folder.path(), Some("y")).expect("tables");
         assert_eq!(found[0].target.as_deref(), Some("kind"));
         assert_eq!(found[1].target.as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn a_manifest_may_name_places_elsewhere() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let manifest = folder.path().join(MANIFEST);
+        fs::write(&manifest, "file\ns3://bucket/one.csv\ntwo.csv\n").expect("written");
+        let found = tables(folder.path(), None).expect("tables");
+        assert_eq!(
+            (found[0].name.as_str(), found[0].path.as_os_str()),
+            ("one", "s3://bucket/one.csv".as_ref())
+        );
+        assert_eq!(found[1].path, folder.path().join("two.csv"));
     }
 
     #[test]

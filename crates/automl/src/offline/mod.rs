@@ -2,6 +2,7 @@
 
 pub mod corpus;
 pub mod published;
+pub mod share;
 
 mod collect;
 mod compact;

@@ -117,6 +117,11 @@ impl Store {
         Ok(Self { folder, facts, space, compact, _lock: None })
     }
 
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// What its pipelines are numbers of.
     pub fn space(&self) -> &Arc<SearchSpace> {
         &self.space

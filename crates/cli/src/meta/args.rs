@@ -25,6 +25,7 @@ pub(crate) enum MetaCommand {
     Extend(ExtendArgs),
     Compact(CompactArgs),
     Info(InfoArgs),
+    Status(StatusArgs),
 }
 
 /// Cross-validate pipelines on every table of a corpus and keep the results in a store.
@@ -37,6 +38,7 @@ Examples:
   pitchpipe meta collect tables/ --store store
   pitchpipe meta collect tables/ --store store --fraction 0.1 --time-cap 30s --threads 2
   pitchpipe meta collect INDEX.tsv --store store --estimators knn,random_forest
+  pitchpipe meta collect INDEX.tsv --store store --engine ray --address auto
 
 CORPUS is a folder of tables, a tab-separated manifest with a column `file` (and perhaps `target`), or one
 table. The target is the manifest's, else --target, else a column called `class`, else the last column.")]
@@ -88,7 +90,27 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "PREFIXES", value_delimiter = ',', value_parser = prefix)]
     pub(crate) prefixes: Vec<Preparation>,
 
-    /// Exit with 0 even if some tables could not be read
+    /// Who does the work: local (threads of this machine) or ray (a Ray cluster; the command must be the Python package's)
+    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = ["local", "ray"])]
+    pub(crate) engine: String,
+
+    /// With --engine ray: the cluster, e.g. auto or ray://host:10001; by default one on this machine, with --threads workers
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<String>,
+
+    /// With --engine ray: where workers leave their results for the driver, e.g. s3://bucket/folder; by default they send them
+    #[arg(long, value_name = "URI")]
+    pub(crate) staging: Option<String>,
+
+    /// With --engine ray: how often a task that fails is tried again before it is given up
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) retries: u32,
+
+    /// With --engine ray: how long a task may be expected to take at most
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(crate) task_time: Duration,
+
+    /// Exit with 0 even if some tables could not be read or some pipelines were given up
     #[arg(long)]
     pub(crate) keep_going: bool,
 
@@ -243,6 +265,19 @@ pub(crate) struct CompactArgs {
 pub(crate) struct InfoArgs {
     /// The store's folder, or the surrogate's file; `default` is the surrogate inside this program
     pub(crate) path: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Say how far a collection on a cluster is: progress, entries per second, what is left, what failed.
+///
+/// The driver writes it every few seconds beside the store.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StatusArgs {
+    /// The store's folder
+    pub(crate) store: PathBuf,
 
     /// Print one JSON object instead of text
     #[arg(long)]

@@ -4,24 +4,53 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use pitchpipe_automl::offline::share::{Driver, GivenUp, Sharing};
 use pitchpipe_automl::offline::{
     Collection, EstimatorKind, Event, Scope, SearchSpace, Store, Summary, corpus,
 };
 use serde_json::json;
 
 use super::args::CollectArgs;
+use super::cluster::{self, Cluster, Engine};
 use crate::console::{print_event, say_line};
 use crate::failure::Failure;
 use crate::text::{counted, shown};
 
-pub(crate) fn run(args: &CollectArgs, stop: &Arc<AtomicBool>) -> Result<String, Failure> {
+pub(crate) fn run(
+    args: &CollectArgs,
+    stop: &Arc<AtomicBool>,
+    engine: Option<Engine<'_>>,
+) -> Result<String, Failure> {
     let collection = collection(args, stop)?;
+    let is_local = args.engine == "local";
+    let engine = if is_local { None } else { Some(cluster::engine(engine)?) };
     let tables = corpus::tables(&args.corpus, args.target.as_deref())?;
     let store = Store::open_or_create(&args.store, &collection.facts())?;
-    let progress = Progress::new(args.json, tables.len());
-    let summary = collection.run(&tables, &store, |event| progress.tell(&event))?;
+    let progress = Arc::new(Progress::new(args.json, tables.len()));
+    let teller = Arc::clone(&progress);
+    let tell = move |event: Event| teller.tell(&event);
+    let (summary, given_up) = match engine {
+        None => (collection.run(&tables, &store, tell)?, Vec::new()),
+        Some(engine) => {
+            let threads = collection.threads;
+            let sharing = Sharing {
+                longest: args.task_time,
+                shortest: Sharing::default().shortest.min(args.task_time),
+                retries: args.retries,
+            };
+            let driver = Driver::new(collection, tables, store, sharing, tell);
+            let (address, staging) = (args.address.clone(), args.staging.clone());
+            let cluster = Cluster { address, staging, n_workers: threads };
+            let driver = engine(driver, &cluster).map_err(Failure::new)?;
+            let (summary, status) = driver.end()?;
+            (summary, status.given_up)
+        }
+    };
     progress.bar.finish_and_clear();
-    let targets = progress.targets.into_inner().expect("nobody panics while holding it");
+    let targets = progress.targets.lock().expect("nobody panics while holding it").clone();
+    if !given_up.is_empty() && !args.keep_going && !summary.cancelled {
+        return Err(not_done(&given_up, args));
+    }
     if summary.cancelled {
         return Err(stopped(&summary, args));
     }
@@ -29,6 +58,21 @@ pub(crate) fn run(args: &CollectArgs, stop: &Arc<AtomicBool>) -> Result<String, 
         return Err(unread(&summary));
     }
     Ok(if args.json { finished_event(&summary) } else { report(&summary, args, &targets) })
+}
+
+fn not_done(given_up: &[GivenUp], args: &CollectArgs) -> Failure {
+    let n: usize = given_up.iter().map(|g| g.pipelines.len()).sum();
+    let (n, first) = (counted(n, "pipeline"), &given_up[0]);
+    let store = args.store.display();
+    let message = format!(
+        "{n} could not be run and were given up; the others are collected (the first, on {}: {})",
+        shown(&first.dataset, 40),
+        shown(&first.reason, 200)
+    );
+    let help = format!(
+        "pitchpipe meta status {store} names them; the same command again tries them anew, --keep-going leaves them out"
+    );
+    Failure::with_help(message, help)
 }
 
 fn stopped(summary: &Summary, args: &CollectArgs) -> Failure {
@@ -102,6 +146,13 @@ impl Progress {
             Event::Skipped { reason, .. } => {
                 self.bar.suspend(|| say_line(format_args!("warning: passed over {reason}")));
             }
+            Event::GivenUp { dataset, n_pipelines, reason } => self.bar.suspend(|| {
+                let n = counted(*n_pipelines, "pipeline");
+                say_line(format_args!("warning: gave up {n} on {dataset}: {reason}"));
+            }),
+            Event::Duplicate { dataset, of } => self.bar.suspend(|| {
+                say_line(format_args!("warning: {dataset} has the same content as {of}"));
+            }),
             Event::Damaged { shards } => self.bar.suspend(|| {
                 for shard in shards {
                     let path = shard.display();
@@ -126,6 +177,12 @@ fn as_json(event: &Event) -> serde_json::Value {
         }),
         Event::Skipped { dataset, reason } => {
             json!({"event": "skipped", "dataset": dataset, "reason": reason})
+        }
+        Event::GivenUp { dataset, n_pipelines, reason } => json!({
+            "event": "given_up", "dataset": dataset, "pipelines": n_pipelines, "reason": reason,
+        }),
+        Event::Duplicate { dataset, of } => {
+            json!({"event": "duplicate", "dataset": dataset, "of": of})
         }
         Event::Damaged { shards } => json!({"event": "damaged", "shards": shards}),
         other => json!({"event": format!("{other:?}")}),

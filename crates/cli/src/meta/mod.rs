@@ -1,15 +1,18 @@
 //! `pitchpipe meta`: the offline phase.
 
 mod args;
+mod cluster;
 mod collect;
 mod compact;
 mod extend;
 mod import;
 mod info;
+mod status;
 mod train;
 
 pub(crate) use args::MetaArgs;
 use args::MetaCommand;
+pub use cluster::{Cluster, Engine};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,13 +21,18 @@ use crate::Done;
 use crate::failure::Failure;
 
 /// Runs a command of the offline phase; the text is its result.
-pub(crate) fn run(args: &MetaArgs, stop: &Arc<AtomicBool>) -> Result<Done, Failure> {
+pub(crate) fn run(
+    args: &MetaArgs,
+    stop: &Arc<AtomicBool>,
+    engine: Option<Engine<'_>>,
+) -> Result<Done, Failure> {
     match &args.command {
-        MetaCommand::Collect(args) => collect::run(args, stop).map(Done::saved),
+        MetaCommand::Collect(args) => collect::run(args, stop, engine).map(Done::saved),
         MetaCommand::Compact(args) => compact::run(args).map(Done::saved),
         MetaCommand::Extend(args) => extend::run(args).map(Done::saved),
         MetaCommand::Import(args) => import::run(args).map(Done::saved),
         MetaCommand::Info(args) => info::run(args).map(Done::printed),
+        MetaCommand::Status(args) => status::run(args).map(Done::printed),
         MetaCommand::Train(args) => train::run(args).map(Done::saved),
     }
 }

@@ -41,6 +41,7 @@ __all__ = [
     "info",
     "load",
     "published",
+    "status",
     "train",
 ]
 
@@ -164,7 +165,11 @@ def published(wheel: Path) -> ErrorTensor:
 
 
 def collect(corpus: Path, *, store: Path, **flags: Any) -> None:
-    """Cross-validate pipelines on every table of a corpus: ``pitchpipe meta collect``."""
+    """Cross-validate pipelines on every table of a corpus: ``pitchpipe meta collect``.
+
+    With ``engine="ray"`` a Ray cluster does the work (``address="auto"``, say; see docs/cluster.md). :func:`status` says how
+    far it is.
+    """
     _command("meta", "collect", os.fspath(corpus), store=store, **flags)
 
 
@@ -183,6 +188,12 @@ def extend(surrogate: Path = "default", *, store: Path, out: Path, **flags: Any)
 def info(path: Path = "default") -> dict[str, Any]:
     """What a store or a surrogate holds: ``pitchpipe meta info --json``."""
     said: dict[str, Any] = json.loads(_command("meta", "info", os.fspath(path), json=True))
+    return said
+
+
+def status(store: Path) -> dict[str, Any]:
+    """How far a collection on a cluster is: ``pitchpipe meta status --json``."""
+    said: dict[str, Any] = json.loads(_command("meta", "status", os.fspath(store), json=True))
     return said
 
 
