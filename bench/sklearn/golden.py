@@ -119,7 +119,8 @@ SINGLE = {
 # Boosting looks at all features: where ten seeds agree, no tie between splits was decisive; other cases are not recorded.
 BOOSTED = {
     "adaboost": [
-        {"AdaBoost": {"n_estimators": n, "learning_rate": rate}} for n, rate in ((1, 1.0), (10, 1.0), (50, 1.0), (100, 1.5))
+        # At a higher rate, or after more stumps, two splits come so close that the order of sums decides.
+        {"AdaBoost": {"n_estimators": n, "learning_rate": 1.0}} for n in (1, 10, 50)
     ],
     "gradient_boosting": [
         {"GradientBoosting": {"learning_rate": rate, "max_depth": depth, "max_features": "All"}}
