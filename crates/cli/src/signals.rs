@@ -38,8 +38,10 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
     let mut wanted = vec![SIGINT, SIGTERM, SIGXCPU, SIGABRT];
     wanted.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
     let mut signals = Signals::new(wanted)?;
-    hold_up_aborts()?;
     let out_of_memory: Arc<str> = Failure::out_of_memory().to_string().into();
+    listen_beside(Arc::clone(&out_of_memory))?;
+    // The last to be registered, since handlers run in that order and this one does not come back.
+    hold_up_aborts()?;
     give_up_on_refused_memory(Arc::clone(&out_of_memory));
     let listen = move || {
         for signal in signals.forever() {
@@ -61,8 +63,27 @@ fn start(is_patient: bool, flag: Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
+/// An abort that somebody else sends may reach the listening thread itself, which is then held up with nobody to wake. So two
+/// of them listen.
+fn listen_beside(out_of_memory: Arc<str>) -> io::Result<()> {
+    let mut aborts = Signals::new([SIGABRT])?;
+    let listen = move || {
+        if aborts.forever().next().is_some() {
+            give_up(&out_of_memory);
+        }
+    };
+    thread::Builder::new().name("aborts".to_owned()).stack_size(STACK).spawn(listen)?;
+    Ok(())
+}
+
 /// Ends the process for want of memory, of which this takes none. A model that waits for this becomes the result.
 fn give_up(out_of_memory: &str) -> ! {
+    // Whoever comes second waits for the end that the first one makes.
+    if GIVING_UP.swap(true, Ordering::SeqCst) {
+        loop {
+            thread::park();
+        }
+    }
     let is_kept = take_over();
     abandon_writes();
     say_bytes(out_of_memory.as_bytes());
@@ -71,6 +92,8 @@ fn give_up(out_of_memory: &str) -> ! {
     }
     low_level::exit(i32::from(if is_kept { ENDED_EARLY } else { FAILED }))
 }
+
+static GIVING_UP: AtomicBool = AtomicBool::new(false);
 
 /// What is said where a model waited.
 const KEPT: &str = "saved: the best model so far, where --out says\n";

@@ -84,13 +84,13 @@ impl FittedPipeline {
         Self { preparation, classes, name: pipeline.to_string(), estimator }
     }
 
-    /// Whether its parts fit together and go with rows of so many columns and classes. A fit always gives a
-    /// sound one; one that was read from a file is asked before it predicts.
-    pub fn is_sound(&self, n_cols: usize, n_classes: usize) -> bool {
-        if !self.classes.is_sound(n_classes) {
+    /// Whether its parts fit together and go with rows of these columns, categories marked, and so many classes. A fit always
+    /// gives a sound one; one that was read from a file is asked before it predicts.
+    pub fn is_sound(&self, categorical: &[bool], n_classes: usize) -> bool {
+        if !self.classes.is_sound(n_classes) || !self.preparation.imputer.reads(categorical) {
             return false;
         }
-        match (&self.estimator, self.preparation.n_cols(n_cols)) {
+        match (&self.estimator, self.preparation.n_cols(categorical.len())) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(estimator), Some(n)) => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use pitchpipe_table::write_atomically;
 
 use super::container::{Contents, MOST_BYTES, pack, unpack};
-use super::{Model, ModelFileError, format1};
+use super::{ColumnKind, Model, ModelFileError, format1};
 use crate::history::History;
 use crate::online::AutoMlError;
 
@@ -126,7 +126,9 @@ impl Model {
             return wrong("the weights of its base learners do not sum to one");
         }
         let mut models = self.learners.iter().flat_map(|l| &l.models);
-        if models.any(|m| !m.is_sound(self.columns.len(), self.n_classes)) {
+        let is_category = |kind: &ColumnKind| matches!(kind, ColumnKind::Categorical { .. });
+        let categorical: Vec<bool> = self.columns.iter().map(is_category).collect();
+        if models.any(|m| !m.is_sound(&categorical, self.n_classes)) {
             return wrong("the parts of a base learner do not fit together");
         }
         Ok(())

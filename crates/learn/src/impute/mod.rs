@@ -149,6 +149,11 @@ impl FittedImputer {
         is_sound.then(|| self.fills.iter().flatten().count())
     }
 
+    /// Whether it was fitted on columns of these kinds.
+    pub(crate) fn reads(&self, categorical: &[bool]) -> bool {
+        self.categorical == categorical
+    }
+
     /// How many columns it was fitted on.
     pub fn n_cols(&self) -> usize {
         self.fills.len()
