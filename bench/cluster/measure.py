@@ -2,7 +2,7 @@
 
     target/venvs/cluster/bin/python bench/cluster/measure.py [--corpus FOLDER] [--out FILE]
 
-`cargo xtask bench cluster` runs it in an environment of its own, and then simulate.py with what it measured.
+The environment: the wheel beside requirements/cluster.txt. simulate.py takes what --out writes.
 """
 
 from __future__ import annotations

@@ -120,10 +120,5 @@ pub(crate) fn test() -> Result<(), String> {
             .args(["-m", "pytest", "-q", "crates/python/tests"])
             .current_dir(python::root()))?;
     }
-    let python = python::environment("cluster")?;
-    install(&python, &wheel)?;
-    run(Command::new(python)
-        .args(["-m", "pytest", "-q", "tests/cluster"])
-        .current_dir(python::root()))?;
     check::wheel_on_oldest_and_newest(&wheel)
 }

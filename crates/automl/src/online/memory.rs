@@ -110,7 +110,7 @@ pub(crate) fn filled(limit: u64) -> f64 {
 }
 
 /// Whether so many bytes more can be asked for under a limit on the address space.
-pub(crate) fn has_addresses_for(bytes: u64) -> bool {
+pub fn has_addresses_for(bytes: u64) -> bool {
     let taken = address_space().unwrap_or(0);
     address_space_limit().is_none_or(|limit| taken.saturating_add(bytes) <= limit)
 }

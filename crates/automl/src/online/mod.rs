@@ -40,7 +40,7 @@ pub use automl::{AutoMl, DEFAULT_MODEL_SIZE_LIMIT, DEFAULT_TIME_BUDGET};
 pub use error::AutoMlError;
 pub use event::{Event, Happened, WeightedPipeline};
 pub use families::Families;
-pub use memory::address_space_limit;
+pub use memory::{address_space_limit, has_addresses_for};
 pub use method::{Method, UnknownMethod};
 pub use paper::{DesignKind, KernelPrediction, PaperOptions, RuntimeKind, UnknownOption};
 pub use report::{Candidate, Measured, Report, StopReason, TimeSpent};

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use pitchpipe_automl::Event;
+use pitchpipe_automl::online::has_addresses_for;
 use pitchpipe_report::{Live, LivePage};
 
 use super::FitArgs;
@@ -16,6 +17,10 @@ use crate::failure::Failure;
 /// How long pages that are open are waited for, so that they have the report before the command ends.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
+/// What the stacks and heaps of the server's threads may take of the address space: it has no words for a thread that cannot
+/// be had.
+const SERVER_BYTES: u64 = 512 << 20;
+
 /// Serves the page, if one is asked for, and says where it is.
 pub(super) fn start(
     args: &FitArgs,
@@ -23,6 +28,13 @@ pub(super) fn start(
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Live>, Failure> {
     let Some(port) = args.live else { return Ok(None) };
+    if !has_addresses_for(SERVER_BYTES) {
+        let message = "the limit on the address space (ulimit -v) leaves no room for a live page";
+        return Err(Failure::with_help(
+            message.to_owned(),
+            "raise it, or leave out --live".to_owned(),
+        ));
+    }
     let page =
         LivePage { title: args.table.source().name(), budget_secs: args.time_budget.as_secs_f64() };
     let live = Live::of_search(port, &page, started, Arc::clone(stop))

@@ -7,6 +7,7 @@ are on their way, and what a task that does not come back means.
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 import time
 from collections import OrderedDict
@@ -48,9 +49,17 @@ def _connect(ray: Any, address: str | None, n_workers: int) -> None:
         if address is None:
             ray.init(num_cpus=n_workers, include_dashboard=False, **quiet)
         else:
+            _check(address)
             ray.init(address=address, **quiet)
-    except ConnectionError as error:
+    except (ConnectionError, OSError) as error:
         raise RuntimeError(f"no Ray cluster answers at {address}: {error}") from error
+
+
+def _check(address: str) -> None:
+    """Ray waits for minutes where nobody listens."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=5.0).close()
 
 
 class _Carrier:
