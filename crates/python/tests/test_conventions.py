@@ -137,7 +137,7 @@ ELSEWHERE = {
 }  # fmt: skip
 
 # Flags without a parameter.
-MISSING = {"--include", "--max-classes", "--max-levels"}
+MISSING = {"--include", "--max-classes", "--max-levels", "--no-refit"}
 
 
 def flags_of_fit():
