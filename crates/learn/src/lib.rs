@@ -59,5 +59,6 @@ pub use search_space::{PipelineId, SearchSpace};
 pub use settings::{ParseError, SettingTexts, Settings};
 pub use stream::Stream;
 pub use validate::{
-    Activity, Effort, Evaluation, LabelScores, Outcome, Running, Validation, Watch,
+    Activity, Effort, Evaluation, LabelScores, Order, Outcome, Running, Supply, Team, Validation,
+    Watch, Work,
 };

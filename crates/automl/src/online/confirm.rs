@@ -126,7 +126,7 @@ impl Drive<'_> {
                 self.combiner.library.confirm(id, *evaluation, bench.judging);
             }
         })?;
-        self.ledger.spend_effort(effort);
+        self.ledger.spend_effort(&effort);
         let is_enough = self.is_enough(self.combiner.library.n_confirmed());
         if is_enough {
             self.combiner.judge_again();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, SearchSpace, Validation};
+use pitchpipe_learn::{Effort, FitError, Outcome, PipelineId, SearchSpace, Validation, Work};
 use pitchpipe_table::Dataset;
 
 /// What pipelines are run by.
@@ -15,6 +15,9 @@ pub(crate) trait Evaluator {
         deadline: Option<Instant>,
         each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
     ) -> Result<Effort, FitError>;
+
+    /// Cross-validates what threads ask for when they are free, until nothing more is to come.
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError>;
 }
 
 /// The real thing.
@@ -40,5 +43,9 @@ impl Evaluator for Engine<'_> {
         self.options.deadline = deadline;
         let all: Vec<_> = pipelines.iter().map(|&id| self.space.pipeline(id)).collect();
         self.options.evaluate(self.dataset, &all, |i, outcome| each(pipelines[i], outcome))
+    }
+
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError> {
+        self.options.run(self.dataset, work)
     }
 }

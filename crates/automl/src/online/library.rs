@@ -1,8 +1,11 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{
-    Evaluation, FitContext, FittedPipeline, Pipeline, PipelineId, Probabilities,
+    Evaluation, FitContext, FitError, FittedPipeline, Outcome, Pipeline, PipelineId, Probabilities,
 };
 use pitchpipe_table::{Dataset, Decision, Dependence, Labels, Metric, balanced_error_rate};
 use xxhash_rust::xxh3::Xxh3;
@@ -80,11 +83,11 @@ pub(crate) struct Learner {
     /// By the metric asked for.
     pub(crate) error: f64,
     /// On the rows that ensembles are chosen by, row-major.
-    pub(crate) probabilities: Vec<f32>,
+    pub(crate) probabilities: Arc<Vec<f32>>,
     /// The same summed over the times it was validated again, and how many these were.
     again: (Vec<f32>, usize),
     /// Native decisions on the same rows.
-    pub(crate) labels: Vec<u32>,
+    pub(crate) labels: Arc<Vec<u32>>,
     pub(crate) models: Vec<FittedPipeline>,
     pub(crate) secs: f64,
     pub(crate) n_rows: usize,
@@ -126,6 +129,8 @@ impl Learner {
         let error = rule.error(&labels, &probabilities);
         let print = print_of(&probabilities);
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
+        let n_bytes = bytes_of(&models);
+        let (probabilities, labels) = (Arc::new(probabilities), Arc::new(labels));
         Some(Self {
             id,
             pipeline,
@@ -136,7 +141,7 @@ impl Learner {
             models,
             secs,
             n_rows,
-            n_bytes: 0,
+            n_bytes,
             print,
         })
     }
@@ -173,7 +178,7 @@ impl Learner {
     /// From here on it is judged by the validations it was not chosen by.
     fn judge_again(&mut self, rule: &Rule) {
         let (sums, n) = &self.again;
-        self.probabilities = sums.iter().map(|s| s / *n as f32).collect();
+        self.probabilities = Arc::new(sums.iter().map(|s| s / *n as f32).collect());
         self.error = rule.error(&self.labels, &self.probabilities);
     }
 
@@ -209,6 +214,43 @@ impl Learner {
             secs: self.secs,
             n_rows: self.n_rows,
             weight,
+        }
+    }
+}
+
+/// What became of a pipeline, with what takes a while to make of it: nobody else waits for that.
+pub(crate) enum Judged {
+    /// It finished with these errors of native decisions and of its own.
+    Finished {
+        native: f64,
+        decided: f64,
+        secs: f64,
+        /// None where the rows of another table could not be predicted.
+        learner: Option<Box<Learner>>,
+    },
+    OutOfTime {
+        after: Duration,
+    },
+    Failed(FitError),
+}
+
+impl Judged {
+    pub(crate) fn of(
+        outcome: Outcome,
+        id: PipelineId,
+        pipeline: Pipeline,
+        rule: &Rule,
+        judging: &Judging<'_>,
+    ) -> Self {
+        match outcome {
+            Outcome::Finished(evaluation) => Self::Finished {
+                native: evaluation.error,
+                decided: evaluation.decided_error,
+                secs: evaluation.alone_secs,
+                learner: Learner::new(id, pipeline, *evaluation, rule, judging).map(Box::new),
+            },
+            Outcome::OutOfTime { after } => Self::OutOfTime { after },
+            Outcome::Failed(err) => Self::Failed(err),
         }
     }
 }
@@ -262,12 +304,11 @@ impl Library {
 
     /// Takes in a learner; tells whether the library has changed. What it holds depends on the set of
     /// learners it was given and not on their order, as long as the memory suffices.
-    pub(crate) fn add(&mut self, mut learner: Learner) -> bool {
+    pub(crate) fn add(&mut self, learner: Learner) -> bool {
         let key = |l: &Learner| (l.error, l.id);
         if let Some(same) = self.learners.iter_mut().find(|l| l.print == learner.print) {
             let is_earlier = learner.id < same.id;
             if is_earlier {
-                learner.n_bytes = same.n_bytes;
                 *same = learner;
             }
             return is_earlier;
@@ -276,7 +317,6 @@ impl Library {
         if at >= self.most {
             return false;
         }
-        learner.n_bytes = bytes_of(&learner.models);
         let (id, kind) = (learner.id, learner.kind());
         self.learners.insert(at, learner);
         self.drop_one_too_many(kind);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
+use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Team, Validation};
 use pitchpipe_surrogate::policy::Policy;
 use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 
@@ -87,6 +87,8 @@ pub(super) struct Fit<'a> {
     pub(super) n_folds: usize,
     /// Raised by the caller, or for one who has heard enough.
     cancel: Arc<AtomicBool>,
+    /// The threads, for the whole search.
+    team: Team,
 }
 
 impl<'a> Fit<'a> {
@@ -113,6 +115,7 @@ impl<'a> Fit<'a> {
             // No more folds than rows.
             n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }).min(dataset.n_rows()),
             cancel: automl.cancel.clone().unwrap_or_default(),
+            team: Team::new(automl.threads)?,
         })
     }
 
@@ -164,6 +167,7 @@ impl<'a> Fit<'a> {
             max_evaluations,
             forest: honest::plain_forest().and_then(|forest| self.space().find(&forest)),
             cancel: Arc::clone(&self.cancel),
+            heeds_ensemble: self.automl.method.is_of_paper(),
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
@@ -183,7 +187,7 @@ impl<'a> Fit<'a> {
     fn search(
         &self,
         levels: &[Level],
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
         drive: &mut Drive<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Ended, AutoMlError> {
@@ -232,7 +236,7 @@ impl<'a> Fit<'a> {
         &self,
         sample: &Sample<'_>,
         until: Duration,
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
         drive: &mut Drive<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Option<StopReason>, AutoMlError> {
@@ -348,6 +352,7 @@ impl<'a> Fit<'a> {
         Validation {
             n_folds: self.n_folds,
             threads: self.automl.threads.max(1),
+            team: Some(self.team.clone()),
             seed: self.automl.seed,
             cancel: Some(Arc::clone(&self.cancel)),
             memory_limit: Some(self.memory_limit),

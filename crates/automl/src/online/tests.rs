@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ndarray::Array2;
 use pitchpipe_learn::{
     Effort, Evaluation, FitError, LabelScores, Outcome, PipelineId, Prediction, Probabilities,
-    SearchSpace,
+    SearchSpace, Supply, Work,
 };
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::policy::{Next, Observation, PaperLoop, Policy, Rounds, Step};
@@ -115,6 +115,20 @@ impl Evaluator for Script {
         }
         Ok(Effort { estimator_secs: vec![("scripted", total)], ..Effort::default() })
     }
+
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError> {
+        let space = SearchSpace::paper();
+        loop {
+            let Supply::Order(order) = work.next() else { return Ok(()) };
+            let ids: Vec<PipelineId> =
+                order.pipelines.iter().filter_map(|pipeline| space.find(pipeline)).collect();
+            let effort = self.evaluate(&ids, order.deadline, &mut |id, outcome| {
+                let position = ids.iter().position(|&other| other == id).expect("it was asked for");
+                work.tell(order.id, position, outcome);
+            })?;
+            work.ended(order.id, effort);
+        }
+    }
 }
 
 fn truth() -> Labels {
@@ -128,6 +142,7 @@ fn settings() -> Settings {
         max_evaluations: None,
         forest: None,
         cancel: Arc::default(),
+        heeds_ensemble: true,
     }
 }
 

@@ -7,14 +7,17 @@ use super::family::MemberResult;
 use super::fold::FoldData;
 use super::outcome::{Evaluation, Outcome};
 use super::path::Steps;
-use super::schedule::Schedule;
+use super::schedule::{Ground, Schedule};
 use crate::estimate::FittedEstimator;
 use crate::{FittedPipeline, FittedPreparation, Pipeline};
 
-impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
+impl Schedule<'_> {
     /// Measures a computation whose folds are complete and tells those who wait for it.
     pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
-        let done = Done::of(&self.truth, self.folds, results, self.options.keep_predictions);
+        let done = {
+            let Ground { truth, folds, options, .. } = self.ground;
+            Done::of(truth, folds, results, options.keep_predictions)
+        };
         let done = Arc::new(done);
         let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
         let n = subscribers.len();
@@ -25,9 +28,9 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
 
     /// What a finished computation means to one pipeline; `n_sharing` pipelines bear its cost.
     pub(super) fn outcome(&self, subscriber: Subscriber, done: &Done, n_sharing: usize) -> Outcome {
-        let pipeline = &self.pipelines[subscriber.pipeline];
+        let pipeline = &self.order.pipelines[subscriber.pipeline];
         let imputer = pipeline.preparation.imputer;
-        let starts = self.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
+        let starts = self.ground.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
         let state = self.lock();
         let prepared = &state.prepared[&subscriber.group];
         let alone_secs =
@@ -39,7 +42,7 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
         let n_prepared = self.groups[subscriber.group].pipelines.len() as f64;
         let spent = prepared.iter().map(|p| p.cost.spent_secs).sum::<f64>() / n_prepared;
         let own = if n_sharing > 0 { done.marginal_secs / n_sharing as f64 } else { 0.0 };
-        let parts = self.folds.iter().zip(prepared).zip(&done.models);
+        let parts = self.ground.folds.iter().zip(prepared).zip(&done.models);
         let models = parts.filter_map(|((fold, prepared), model)| {
             Some(model_of(pipeline, fold, prepared.steps.as_ref()?, model.clone()))
         });
@@ -55,14 +58,13 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
             out_of_fold: done.out_of_fold.clone(),
             models,
             alone_secs,
-            marginal_secs: own + spent + starts / self.pipelines.len() as f64,
+            marginal_secs: own + spent + starts / self.order.pipelines.len() as f64,
         }))
     }
 
     /// Passes an outcome to the caller.
     pub(super) fn tell(&self, pipeline: usize, outcome: Outcome) {
-        let mut report = self.report.lock().unwrap_or_else(|e| e.into_inner());
-        report(pipeline, outcome);
+        self.ground.work.tell(self.order.id, pipeline, outcome);
     }
 }
 
