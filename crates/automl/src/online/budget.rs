@@ -94,6 +94,14 @@ impl<'a> Budget<'a> {
         self.wall_per_cpu
     }
 
+    /// The same where there is work for all threads, as when many pipelines are run at once.
+    pub(crate) fn wall_per_cpu_of_many(&self) -> f64 {
+        match self.pacing {
+            Pacing::Timed { threads } => self.slowdown / threads.max(1) as f64,
+            Pacing::Repeatable => self.wall_per_cpu,
+        }
+    }
+
     /// What is left for running pipelines.
     pub(crate) fn left(&self, end: End) -> Duration {
         // What a step's last results take to be measured and taken in comes after its deadline.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Team, Validation};
+use pitchpipe_learn::{FitContext, MemoryPool, Preparation, SearchSpace, Team, Validation};
 use pitchpipe_surrogate::policy::Policy;
 use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 
@@ -42,6 +42,9 @@ const LIBRARY_SHARE: f64 = 0.1;
 
 /// The share of the memory that the models of one step may take.
 const STEP_SHARE: f64 = 0.125;
+
+/// The share of the memory up to which single fits are granted more than their part.
+const GRANTED_SHARE: f64 = 0.75;
 
 /// A number of rows that every table large enough to be sampled has.
 const SMALL_SAMPLE: usize = 2_000;
@@ -87,6 +90,8 @@ pub(super) struct Fit<'a> {
     pub(super) n_folds: usize,
     /// Raised by the caller, or for one who has heard enough.
     cancel: Arc<AtomicBool>,
+    /// What large requests may draw on; none in a repeatable run, where what is free on the machine may not decide.
+    memory: Option<MemoryPool>,
     /// The threads, for the whole search.
     team: Team,
 }
@@ -104,6 +109,8 @@ impl<'a> Fit<'a> {
         let memory_limit = memory_limit(automl)?;
         // The paper's systems, and what is to be compared with their vote, have its three folds.
         let is_few = dataset.n_rows() < FEW_ROWS && combination_of(automl) == Combination::Average;
+        let granted = (GRANTED_SHARE * memory_limit as f64) as u64;
+        let memory = || MemoryPool::new(granted, memory::resident);
         Ok(Self {
             automl,
             dataset,
@@ -115,6 +122,7 @@ impl<'a> Fit<'a> {
             // No more folds than rows.
             n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }).min(dataset.n_rows()),
             cancel: automl.cancel.clone().unwrap_or_default(),
+            memory: (!automl.repeatable).then(memory),
             team: Team::new(automl.threads)?,
         })
     }
@@ -356,6 +364,7 @@ impl<'a> Fit<'a> {
             seed: self.automl.seed,
             cancel: Some(Arc::clone(&self.cancel)),
             memory_limit: Some(self.memory_limit),
+            memory: self.memory.clone(),
             keep_predictions: true,
             keep_models: true,
             watch: self.automl.watch.clone(),

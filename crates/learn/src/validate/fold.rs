@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::{Dataset, Fold, Labels};
 
 use crate::classes::KnownClasses;
 use crate::impute::{FittedImputer, Imputer};
+use crate::work_time::WorkTime;
 use crate::{FitContext, FitError, RawFeatures};
 
 /// A fold as all preparations of it start from.
@@ -43,7 +43,7 @@ impl FoldImputer {
 impl<'a> FoldData<'a> {
     /// Takes the fold.
     pub(super) fn read(dataset: &'a Dataset, fold: Fold) -> Self {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let y = dataset.labels().select(&fold.train);
         let classes = KnownClasses::of(&y);
         let mut data = Self {
@@ -91,7 +91,7 @@ impl<'a> FoldData<'a> {
         if self.imputer(imputer).is_some_and(|done| !done.was_cut_short()) {
             return;
         }
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let is_complete = !missing.is_empty() && missing.iter().all(|m| !m) && !keep_models;
         // What fills nothing says nothing of other tables either, but must stay what it is.
         let fitted = if is_complete && imputer != Imputer::Keep {

@@ -26,7 +26,8 @@ use pitchpipe_table::{Dataset, Fold};
 use rayon::prelude::*;
 
 use crate::impute::Imputer;
-use crate::{FitContext, FitError, Pipeline, Stream};
+use crate::work_time::Owner;
+use crate::{FitContext, FitError, MemoryPool, Pipeline, Stream};
 pub use crew::{Order, Supply, Team, Work};
 use fold::FoldData;
 pub use outcome::{Evaluation, LabelScores, Outcome};
@@ -53,6 +54,8 @@ pub struct Validation {
     pub cancel: Option<Arc<AtomicBool>>,
     /// A ceiling on the bytes in use; each thread and fold may allocate its part.
     pub memory_limit: Option<u64>,
+    /// Memory that large requests may draw on beyond that part.
+    pub memory: Option<MemoryPool>,
     /// Whether to give out-of-fold predictions.
     pub keep_predictions: bool,
     /// Whether to give the models of the folds.
@@ -72,6 +75,7 @@ impl Default for Validation {
             deadline: None,
             cancel: None,
             memory_limit: Some(8 << 30),
+            memory: None,
             keep_predictions: false,
             keep_models: false,
             watch: None,
@@ -174,7 +178,8 @@ impl Validation {
         let ctx = FitContext::unhurried()
             .with_stream(Stream::new(self.seed).child(fold as u64))
             .with_deadline(deadline)
-            .with_memory_limit(self.memory_limit.map(|bytes| bytes / parts));
+            .with_memory_limit(self.memory_limit.map(|bytes| bytes / parts))
+            .with_memory(self.memory.clone());
         match &self.cancel {
             Some(cancel) => ctx.with_cancel(Arc::clone(cancel)),
             None => ctx,
@@ -210,7 +215,8 @@ impl Ground<'_> {
                 fold.fit_imputer(imputer, &self.missing, self.options.keep_models, &ctx);
             }
         };
-        self.folds.par_iter().for_each(fit);
+        let owner = Owner::here();
+        self.folds.par_iter().for_each(|fold| owner.part(|| fit(fold)));
     }
 }
 

@@ -308,7 +308,7 @@ impl<'g> Schedule<'g> {
     fn evaluate(&self, task: Task) {
         let (members, limits) = self.members_in_time(&task);
         let specs: Vec<&EstimatorSpec> = members.iter().map(|&i| &self.estimators[i]).collect();
-        let start = cpu_time::ThreadTime::now();
+        let start = crate::work_time::WorkTime::now();
         let (fold, keep_models) = (&self.ground.folds[task.fold], self.ground.options.keep_models);
         let ctx = self.ground.options.context(task.fold, self.order.deadline);
         let run =

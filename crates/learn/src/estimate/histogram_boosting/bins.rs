@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-use cpu_time::ThreadTime;
 use rayon::prelude::*;
 
 use super::edges::{Edges, sampled_rows};
 use super::levels::Levels;
+use crate::work_time::{Owner, WorkTime};
 use crate::{Features, FitContext, FitError};
 
 /// The bins of values of a column; one bin more is for missing cells.
@@ -103,7 +103,7 @@ impl Binned {
     }
 
     fn of(x: &Features, ctx: &FitContext) -> Result<Self, FitError> {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let (n_rows, n_cols) = (x.n_rows(), x.n_cols());
         let mut bins = vec![0u64; n_rows * n_cols.div_ceil(TOGETHER)];
         let sample = sampled_rows(n_rows);
@@ -129,6 +129,8 @@ impl Binned {
             }
             Ok(columns)
         };
+        let owner = Owner::here();
+        let group = |part: (usize, &mut [u64])| owner.part(|| group(part));
         let groups = bins.par_chunks_mut(n_rows).enumerate().map(group);
         let groups = groups.collect::<Result<Vec<_>, FitError>>()?;
         let (mut columns, mut wide) = (Vec::with_capacity(n_cols), Vec::new());
@@ -157,7 +159,7 @@ impl Features {
             return Ok(binned);
         }
         let n_words = self.n_rows() * self.n_cols().div_ceil(TOGETHER);
-        ctx.check_memory(component, (8 * n_words + self.n_rows()) as u64)?;
+        let _memory = ctx.reserve(component, (8 * n_words + self.n_rows()) as u64)?;
         let binned = Binned::of(self, ctx)?;
         Ok(self.bins.0.get_or_init(|| binned))
     }

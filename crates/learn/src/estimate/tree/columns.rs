@@ -3,11 +3,10 @@
 //! Trees compare features in `f32`, as scikit-learn's do. Sorting happens once per matrix; a node
 //! later restores the order of its rows from their positions (see `order.rs`).
 
-use std::sync::OnceLock;
-
-use cpu_time::ThreadTime;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::score::EQUAL;
+use crate::work_time::WorkTime;
 use crate::{Features, FitContext, FitError};
 
 /// The caches that [`Features`] carries for trees; filled at first use.
@@ -16,6 +15,14 @@ pub(crate) struct TreeCache {
     rows: OnceLock<Rows>,
     columns: OnceLock<Columns>,
     sorted: OnceLock<Sorted>,
+    /// Held by the one thread that fills them: two would do it twice.
+    filling: Mutex<()>,
+}
+
+impl TreeCache {
+    fn fill(&self) -> MutexGuard<'_, ()> {
+        self.filling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The features in single precision, row-major.
@@ -126,6 +133,11 @@ impl Features {
         if let Some(rows) = self.trees.rows.get() {
             return Ok(rows);
         }
+        let _filling = self.trees.fill();
+        if let Some(rows) = self.trees.rows.get() {
+            return Ok(rows);
+        }
+        let _memory = ctx.reserve("trees", 4 * self.columns().len() as u64)?;
         let rows = single_precision_rows(self, ctx)?;
         Ok(self.trees.rows.get_or_init(|| rows))
     }
@@ -139,14 +151,15 @@ impl Features {
         if self.n_cols() == 0 {
             return Err(FitError::NoFeatures { component });
         }
-        let columns = match self.trees.columns.get() {
-            Some(columns) => columns,
-            None => {
-                ctx.check_memory(component, 4 * self.columns().len() as u64)?;
+        if self.trees.columns.get().is_none() {
+            let _filling = self.trees.fill();
+            if self.trees.columns.get().is_none() {
+                let _memory = ctx.reserve(component, 4 * self.columns().len() as u64)?;
                 let columns = single_precision(self, ctx)?;
-                self.trees.columns.get_or_init(|| columns)
+                self.trees.columns.get_or_init(|| columns);
             }
-        };
+        }
+        let columns = self.trees.columns.get().expect("just filled");
         if columns.is_finite { Ok(columns) } else { Err(FitError::NotFinite { component }) }
     }
 
@@ -160,7 +173,11 @@ impl Features {
         if let Some(sorted) = self.trees.sorted.get() {
             return Ok(sorted);
         }
-        ctx.check_memory(component, 12 * columns.values.len() as u64)?;
+        let _filling = self.trees.fill();
+        if let Some(sorted) = self.trees.sorted.get() {
+            return Ok(sorted);
+        }
+        let _memory = ctx.reserve(component, 12 * columns.values.len() as u64)?;
         let sorted = sort(columns, ctx)?;
         Ok(self.trees.sorted.get_or_init(|| sorted))
     }
@@ -168,7 +185,7 @@ impl Features {
 
 fn single_precision_rows(x: &Features, ctx: &FitContext) -> Result<Rows, FitError> {
     const BLOCK: usize = 32;
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let (n_rows, n_cols) = (x.n_rows(), x.n_cols());
     let mut values = vec![0f32; n_rows * n_cols];
     for first_row in (0..n_rows).step_by(BLOCK) {
@@ -184,7 +201,7 @@ fn single_precision_rows(x: &Features, ctx: &FitContext) -> Result<Rows, FitErro
 }
 
 fn single_precision(x: &Features, ctx: &FitContext) -> Result<Columns, FitError> {
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let mut values = Vec::with_capacity(x.columns().len());
     for feature in 0..x.n_cols() {
         ctx.check_deadline()?;
@@ -197,7 +214,7 @@ fn single_precision(x: &Features, ctx: &FitContext) -> Result<Columns, FitError>
 }
 
 fn sort(columns: &Columns, ctx: &FitContext) -> Result<Sorted, FitError> {
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let (n_rows, n_cols) = (columns.n_rows, columns.n_cols);
     let mut order = vec![0u32; n_rows * n_cols];
     let mut position = if n_rows <= 1 << 16 {
