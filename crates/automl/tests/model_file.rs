@@ -119,12 +119,12 @@ fn a_bomb_is_not_unpacked() {
     let err = Model::from_bytes(&with_header(1, 1_000, &bomb)).expect_err("a bomb");
     assert_eq!(err.to_string(), "is not a valid model: it unpacks to other than 1000 bytes");
     let mut body = Vec::new();
-    section(&mut body, "report", 1, 1_000, &bomb);
+    section(&mut body, "model", 1, 1_000, &bomb);
     let err = Model::from_bytes(&with_header(2, 1_000, &body)).expect_err("a bomb");
     assert_eq!(err.to_string(), "is not a valid model: it unpacks to other than 1000 bytes");
     // A section that says that it is larger than the whole is not unpacked either.
     let mut body = Vec::new();
-    section(&mut body, "report", 1, 64 << 20, &bomb);
+    section(&mut body, "model", 1, 64 << 20, &bomb);
     assert!(Model::from_bytes(&with_header(2, 1_000, &body)).is_err());
 }
 

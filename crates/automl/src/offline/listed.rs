@@ -52,7 +52,7 @@ pub fn listed_in(manifest: &Path, stores: &[Store]) -> Result<Vec<Listed>, Offli
 mod tests {
     use std::fs;
 
-    use super::super::{About, Collection, Store};
+    use super::super::{About, Collection, Entry, Facts, Status, Store};
     use super::*;
     use crate::surrogate::TableSize;
 
@@ -82,6 +82,11 @@ mod tests {
         store.describe("another-name", &about(&content)).expect("described");
         for name in ["two", "openml-31"] {
             store.describe(name, &about(&None)).expect("described");
+        }
+        for name in ["another-name", "two", "openml-31"] {
+            let status = Status::OutOfTime;
+            let entry = Entry { pipeline: 0, status, runtime_s: 1.0, marginal_s: 1.0 };
+            store.append(name, Facts::new(), vec![entry]).expect("appended");
         }
         let found = listed_in(&manifest, &[store]).expect("a manifest");
         let found: Vec<(&str, Vec<&str>)> = found
