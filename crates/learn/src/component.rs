@@ -167,7 +167,7 @@ pub(crate) fn evaluate_alone<E: Estimator>(
     keep_model: bool,
     ctx: &FitContext,
 ) -> Result<Member<E::Fitted>, FitError> {
-    let start = cpu_time::ThreadTime::now();
+    let start = crate::work_time::WorkTime::now();
     let model = estimator.fit(x, y, ctx)?;
     let prediction = model.predict(test, ctx)?;
     let secs = start.elapsed().as_secs_f64();

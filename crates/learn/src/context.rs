@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::{FitError, Stream};
+use crate::{FitError, MemoryPool, Reservation, Stream};
 
 /// Seed, deadline, cancel flag and memory ceiling of one fit.
 #[derive(Clone, Debug)]
@@ -13,12 +13,19 @@ pub struct FitContext {
     deadline: Option<Instant>,
     cancel: Option<Arc<AtomicBool>>,
     memory_limit: Option<u64>,
+    memory: Option<MemoryPool>,
 }
 
 impl FitContext {
     /// No deadline, no ceiling, seed 0.
     pub fn unhurried() -> Self {
-        Self { stream: Stream::new(0), deadline: None, cancel: None, memory_limit: None }
+        Self {
+            stream: Stream::new(0),
+            deadline: None,
+            cancel: None,
+            memory_limit: None,
+            memory: None,
+        }
     }
 
     /// The same with another random stream.
@@ -39,6 +46,11 @@ impl FitContext {
     /// The same with a ceiling on the bytes that one component may allocate.
     pub fn with_memory_limit(self, bytes: Option<u64>) -> Self {
         Self { memory_limit: bytes, ..self }
+    }
+
+    /// The same with memory that large requests may draw on beyond the ceiling.
+    pub fn with_memory(self, memory: Option<MemoryPool>) -> Self {
+        Self { memory, ..self }
     }
 
     /// The random stream of this fit.
@@ -74,6 +86,21 @@ impl FitContext {
         }
     }
 
+    /// Sets `needed` bytes aside for `component`, until it has made what they are for: within its ceiling, or beyond it
+    /// where there is memory that all fits share and so much of it is free.
+    pub fn reserve(&self, component: &'static str, needed: u64) -> Result<Reservation, FitError> {
+        let Err(refused) = self.check_memory(component, needed) else {
+            return Ok(Reservation::none());
+        };
+        let Some(memory) = &self.memory else { return Err(refused) };
+        let limit = self.memory_limit.unwrap_or(0);
+        memory.reserve(needed).map_err(|free| FitError::OutOfMemory {
+            component,
+            needed,
+            limit: limit.max(free),
+        })
+    }
+
     /// Fails if `component` may not allocate `needed` bytes.
     pub fn check_memory(&self, component: &'static str, needed: u64) -> Result<(), FitError> {
         match self.memory_limit {
@@ -82,5 +109,24 @@ impl FitContext {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_the_share_is_granted_where_it_is_free() {
+        let strict = FitContext::unhurried().with_memory_limit(Some(10));
+        let refused = strict.reserve("knn", 11).unwrap_err();
+        assert!(matches!(refused, FitError::OutOfMemory { needed: 11, limit: 10, .. }));
+        let shared = strict.with_memory(Some(MemoryPool::new(100, || Some(40))));
+        let held = shared.reserve("knn", 50).expect("60 are free");
+        let refused = shared.reserve("knn", 20).unwrap_err();
+        assert!(matches!(refused, FitError::OutOfMemory { needed: 20, limit: 10, .. }));
+        assert!(shared.reserve("knn", 10).is_ok(), "its share is its own");
+        drop(held);
+        assert!(shared.reserve("knn", 60).is_ok());
     }
 }

@@ -38,6 +38,7 @@ mod derived;
 mod error;
 mod features;
 mod landmark;
+mod memory;
 mod pipeline;
 mod preparation;
 mod probabilities;
@@ -47,6 +48,7 @@ mod stream;
 mod sums;
 mod text;
 mod validate;
+mod work_time;
 
 pub use component::{Character, Classifier, Estimator, FamilyCost, Member, ModelSize, Prediction};
 pub use contained::contained;
@@ -54,6 +56,7 @@ pub use context::FitContext;
 pub use error::FitError;
 pub use features::Features;
 pub use landmark::landmarks;
+pub use memory::{MemoryPool, Reservation};
 pub use pipeline::{FittedPipeline, Pipeline};
 pub use preparation::{FittedPreparation, Preparation};
 pub use probabilities::Probabilities;
@@ -62,5 +65,6 @@ pub use search_space::{PipelineId, SearchSpace};
 pub use settings::{ParseError, SettingTexts, Settings};
 pub use stream::Stream;
 pub use validate::{
-    Activity, Effort, Evaluation, KeptFolds, LabelScores, Outcome, Running, Validation, Watch,
+    Activity, Effort, Evaluation, KeptFolds, LabelScores, Order, Outcome, Running, Supply, Team,
+    Validation, Watch, Work,
 };

@@ -3,6 +3,7 @@
 mod automl;
 mod boosting;
 mod columns;
+mod cores;
 mod design;
 mod honesty;
 mod learn;
@@ -50,6 +51,8 @@ enum What {
     Design,
     /// The test corpus within a time budget, next to scikit-learn's defaults and other AutoML systems.
     Automl(automl::Options),
+    /// Pipelines finished in a fixed time, and errors on rows held out, with one thread and with more.
+    Cores(cores::Options),
     /// Reported scores beside those on rows that the search has not seen, and on noise.
     Honesty(honesty::Options),
     /// The report and the live page in a browser: size, time until they can be used, and what serving costs.
@@ -84,6 +87,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
+        What::Cores(options) => cores::run(options),
         What::Honesty(options) => honesty::run(options),
         What::Report => report::run(),
         What::Samples(options) => samples::run(options),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use pitchpipe_learn::Effort;
 use pitchpipe_surrogate::policy::patience_secs;
 
 use super::clock::Clock;
@@ -39,9 +40,10 @@ pub(crate) struct Budget<'a> {
     clock: &'a dyn Clock,
     total: Duration,
     pacing: Pacing,
-    /// What a second of work takes on the clock: at first on an idle machine, then as measured.
-    idle_wall_per_cpu: f64,
+    /// What a second of a step's work takes on the clock: at first on an idle machine, then as measured.
     wall_per_cpu: f64,
+    /// How many times as long work takes as on an idle machine.
+    slowdown: f64,
     /// The longest that a choice, and taking in the results of a step, took so far.
     choice_secs: f64,
     taking_secs: f64,
@@ -61,8 +63,8 @@ impl<'a> Budget<'a> {
             clock,
             total,
             pacing,
-            idle_wall_per_cpu,
             wall_per_cpu: idle_wall_per_cpu,
+            slowdown: 1.0,
             choice_secs: 0.0,
             taking_secs: 0.0,
             predicted_secs: 0.0,
@@ -110,6 +112,14 @@ impl<'a> Budget<'a> {
     /// What a second of work takes on the clock.
     pub(crate) fn wall_per_cpu(&self) -> f64 {
         self.wall_per_cpu
+    }
+
+    /// The same where there is work for all threads, as when many pipelines are run at once.
+    pub(crate) fn wall_per_cpu_of_many(&self) -> f64 {
+        match self.pacing {
+            Pacing::Timed { threads } => self.slowdown / threads.max(1) as f64,
+            Pacing::Repeatable => self.wall_per_cpu,
+        }
     }
 
     /// What is left for running pipelines.
@@ -180,7 +190,7 @@ impl<'a> Budget<'a> {
     /// What is kept for the end: for so many seconds of work, for putting the model together and writing it; more of it
     /// where the machine is busy with other things.
     fn reserve(&self, end: End, work_secs: f64) -> Duration {
-        let slowdown = (self.wall_per_cpu / self.idle_wall_per_cpu).clamp(1.0, MOST_SLOWDOWN);
+        let slowdown = self.slowdown.clamp(1.0, MOST_SLOWDOWN);
         let work = Duration::from_secs_f64(work_secs);
         (LEAST_RESERVE + end.write_time + work).mul_f64(slowdown)
     }
@@ -195,12 +205,16 @@ impl<'a> Budget<'a> {
         self.choice_secs = self.choice_secs.max(secs);
     }
 
-    /// So many seconds of work took so long on the clock, and taking in its results as long as this.
-    pub(crate) fn note_work(&mut self, cpu_secs: f64, wall: Duration, taking: Duration) {
+    /// A step's work took so long on the clock, and taking in its results as long as this.
+    pub(crate) fn note_work(&mut self, effort: &Effort, wall: Duration, taking: Duration) {
         self.taking_secs = self.taking_secs.max(taking.as_secs_f64());
+        let cpu_secs = effort.cpu_secs();
         if cpu_secs > 1e-3 {
-            let ratio = (wall.as_secs_f64() / cpu_secs).clamp(0.02, 50.0);
-            self.wall_per_cpu = (1.0 - LAST_WEIGHT) * self.wall_per_cpu + LAST_WEIGHT * ratio;
+            let mean = |before: f64, ratio: f64| {
+                (1.0 - LAST_WEIGHT) * before + LAST_WEIGHT * ratio.clamp(0.02, 50.0)
+            };
+            self.wall_per_cpu = mean(self.wall_per_cpu, wall.as_secs_f64() / cpu_secs);
+            self.slowdown = mean(self.slowdown, (effort.busy_secs / cpu_secs).max(1.0));
         }
     }
 }

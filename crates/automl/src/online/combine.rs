@@ -1,15 +1,15 @@
 //! The ensemble of the candidate learners found so far, ready at any instant.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pitchpipe_table::{Dependence, Labels};
+use pitchpipe_table::Dependence;
 
 use super::WeightedPipeline;
+use super::candidates::{Candidates, Chosen};
 use super::honest::Evidence;
 use super::library::{Learner, Library, Rule};
-use crate::ensemble::{
-    Combination, GreedySettings, Judge, Selection, majority, select, vote, vote_shares, within,
-};
+use crate::ensemble::{Combination, GreedySettings, Judge, Selection, within};
 use crate::scores::{OutOfFold, Scores};
 
 /// How many candidate learners an ensemble is chosen among.
@@ -29,13 +29,15 @@ pub(crate) struct Combiner {
     /// Of the ensemble on the rows that it was chosen by: good for choosing, and flattering.
     pub(crate) scores: Option<Scores>,
     pub(crate) evidence: Evidence,
-    judge: Judge,
+    judge: Arc<Judge>,
     bag_share: f64,
-    rule: Rule,
+    rule: Arc<Rule>,
     combination: Combination,
     seed: u64,
     size_limit: u64,
     is_stale: bool,
+    /// Whether somebody is at it, while the search goes on.
+    is_being_made: bool,
     /// Seconds that the last update took for each candidate.
     secs_each: f64,
 }
@@ -55,19 +57,20 @@ impl Combiner {
             selection: Selection::default(),
             scores: None,
             evidence: Evidence::new(rule.clone(), combination, dependence, seed),
-            judge: Judge::new(&rule.truth, &rule.priors, rule.metric),
+            judge: Arc::new(Judge::new(&rule.truth, &rule.priors, rule.metric)),
             bag_share: GreedySettings::default().bag_share,
-            rule,
+            rule: Arc::new(rule),
             combination,
             seed,
             size_limit,
             is_stale: false,
+            is_being_made: false,
             secs_each: 0.0,
         }
     }
 
     /// How learners and ensembles are scored.
-    pub(crate) fn rule(&self) -> &Rule {
+    pub(crate) fn rule(&self) -> &Arc<Rule> {
         &self.rule
     }
 
@@ -109,7 +112,8 @@ impl Combiner {
 
     /// Seconds that bringing the ensemble up to date is expected to take.
     pub(crate) fn expected_secs(&self) -> f64 {
-        if self.is_stale { self.secs_each * self.library.learners().len() as f64 } else { 0.0 }
+        let is_due = self.is_stale || self.is_being_made;
+        if is_due { self.secs_each * self.library.learners().len() as f64 } else { 0.0 }
     }
 
     /// Seconds that scoring the ensemble honestly would take, had it all the time it wants.
@@ -146,33 +150,25 @@ impl Combiner {
 
     /// Brings the ensemble up to date, as far as the time allows; gives the seconds it took.
     pub(crate) fn update(&mut self, deadline: Option<Instant>) -> f64 {
-        // Memory can be short before there is a single learner, and an ensemble of none is none.
-        if !std::mem::take(&mut self.is_stale) || self.library.learners().is_empty() {
-            return 0.0;
+        match self.begin() {
+            Some(candidates) => {
+                let chosen = candidates.choose(deadline);
+                self.is_being_made = false;
+                self.take(chosen)
+            }
+            None => 0.0,
         }
-        let start = Instant::now();
-        let learners = self.library.learners();
-        let positions = match self.combination {
-            Combination::Vote => {
-                let labels: Vec<&[u32]> = learners.iter().map(|l| l.labels.as_slice()).collect();
-                vote(&labels)
-            }
-            Combination::Average => {
-                let candidates: Vec<&[f32]> =
-                    learners.iter().map(|l| l.probabilities.as_slice()).collect();
-                let Self { seed, bag_share, .. } = *self;
-                let settings = GreedySettings { seed, bag_share, ..GreedySettings::default() };
-                let is_over = || deadline.is_some_and(|d| Instant::now() >= d);
-                select(&self.judge, &candidates, &settings, &is_over)
-            }
-        };
-        self.scores = Some(self.out_of_fold(&positions.weights).scores());
-        let weights =
-            positions.weights.iter().map(|&(at, w)| (self.library.learners()[at].key(), w));
-        self.selection = Selection { weights: weights.collect(), loss: positions.loss };
-        let secs = start.elapsed().as_secs_f64();
-        self.secs_each = secs / self.library.learners().len().max(1) as f64;
-        secs
+    }
+
+    /// What an up-to-date ensemble is to be chosen among, for whoever does that while the search goes on; nothing where
+    /// it is up to date, or somebody is at it.
+    pub(crate) fn begin(&mut self) -> Option<Candidates> {
+        // Memory can be short before there is a single learner, and an ensemble of none is none.
+        if self.is_being_made || self.library.learners().is_empty() || !self.is_stale {
+            return None;
+        }
+        (self.is_stale, self.is_being_made) = (false, true);
+        Some(self.candidates())
     }
 
     /// Leaves out base learners where all of them would take more bytes than a model may; gives how many are left of how
@@ -190,36 +186,29 @@ impl Combiner {
         (n_left, n_chosen)
     }
 
-    /// What an ensemble of the learners at these positions says of the rows that it is judged by.
-    fn out_of_fold(&self, weights: &[(usize, f64)]) -> OutOfFold {
-        let (truth, n_classes) = (&self.rule.truth, self.rule.truth.n_classes());
-        let learner = |at: usize| &self.library.learners()[at];
-        let mut probabilities = vec![0.0; truth.len() * n_classes];
-        match self.combination {
-            Combination::Average => {
-                for &(at, weight) in weights {
-                    let own = &learner(at).probabilities;
-                    probabilities
-                        .iter_mut()
-                        .zip(own)
-                        .for_each(|(m, &p)| *m += weight * f64::from(p));
-                }
-                let Rule { decision, priors, .. } = &self.rule;
-                OutOfFold::decided(truth.clone(), *decision, probabilities, priors)
-            }
-            Combination::Vote => {
-                let voted: Vec<u32> = (0..truth.len())
-                    .map(|row| {
-                        let votes: Vec<u32> =
-                            weights.iter().map(|&(at, _)| learner(at).labels[row]).collect();
-                        vote_shares(&votes, &mut probabilities[row * n_classes..][..n_classes]);
-                        majority(&votes, n_classes)
-                    })
-                    .collect();
-                let labels = Labels::from_codes(voted, n_classes);
-                OutOfFold { truth: truth.clone(), labels, probabilities }
-            }
+    /// Takes in the ensemble that was chosen meanwhile; gives the seconds it took. Where a base learner has been let go
+    /// of since, another is chosen here.
+    pub(crate) fn finish(&mut self, chosen: Chosen, deadline: Option<Instant>) -> f64 {
+        self.is_being_made = false;
+        let is_there = |key: usize| self.library.learners().iter().any(|l| l.key() == key);
+        if chosen.selection.weights.iter().all(|&(key, _)| is_there(key)) {
+            return self.take(chosen);
         }
+        self.is_stale = true;
+        chosen.secs + self.update(deadline)
+    }
+
+    fn take(&mut self, chosen: Chosen) -> f64 {
+        self.scores = Some(chosen.scores);
+        self.selection = chosen.selection;
+        self.secs_each = chosen.secs / chosen.n_candidates.max(1) as f64;
+        chosen.secs
+    }
+
+    fn candidates(&self) -> Candidates {
+        let Self { combination, seed, bag_share, .. } = *self;
+        let (rule, judge) = (Arc::clone(&self.rule), Arc::clone(&self.judge));
+        Candidates::of(self.library.learners(), rule, judge, combination, seed, bag_share)
     }
 
     /// What the ensemble as it was last made says of the rows that it is judged by.
@@ -227,7 +216,7 @@ impl Combiner {
         let place = |key: usize| self.library.learners().iter().position(|l| l.key() == key);
         let weights = self.selection.weights.iter();
         let weights: Vec<_> = weights.filter_map(|&(key, w)| Some((place(key)?, w))).collect();
-        self.out_of_fold(&weights)
+        self.candidates().out_of_fold(&weights)
     }
 
     /// The base learners with their weights, heaviest first, taken out of the library, and all that was tried. The other

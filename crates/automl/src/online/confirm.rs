@@ -73,7 +73,7 @@ impl Drive<'_> {
             let family = (space.preparation_index(learner.id), space.family(learner.id));
             let cost = |(slowest, n)| slowest * learner.kind().character().family.factor(n);
             let before = families.get(&family).copied().unwrap_or((0.0, 0));
-            let wall_secs = learner.secs * self.budget.wall_per_cpu();
+            let wall_secs = learner.secs * self.budget.wall_per_cpu_of_many();
             let with = (before.0.max(wall_secs), before.1 + 1);
             let more = cost(with) - cost(before);
             if total + more <= most {
@@ -125,7 +125,7 @@ impl Drive<'_> {
                 self.combiner.library.confirm(id, *evaluation, bench.judging);
             }
         })?;
-        self.ledger.spend_effort(effort);
+        self.ledger.spend_effort(&effort);
         let is_enough = self.is_enough(self.combiner.library.n_confirmed());
         if is_enough {
             self.combiner.judge_again();

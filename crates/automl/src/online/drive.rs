@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::estimate::EstimatorKind;
-use pitchpipe_learn::{Evaluation, FitError, Outcome, Pipeline, PipelineId, SearchSpace};
+use pitchpipe_learn::{FitError, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 
 use super::budget::{Budget, End, Patience};
+use super::candidates::Chosen;
 use super::combine::Combiner;
 use super::confirm::Confirmation;
 use super::drafts::Drafts;
@@ -18,8 +19,9 @@ use super::event::{Happened, Listener};
 use super::ladder::{BoostingPace, Ladder, Rungs};
 use super::ledger::Ledger;
 use super::levels::to_rerun;
-use super::library::{Judging, Learner};
+use super::library::{Judged, Judging, Learner};
 use super::memory::MemoryWatch;
+use super::shift::Shift;
 use super::{AutoMlError, StopReason, honest};
 
 /// What the loop is told.
@@ -32,7 +34,12 @@ pub(crate) struct Settings {
     /// The plain forest that the model is compared with.
     pub(crate) forest: Option<PipelineId>,
     pub(crate) cancel: Arc<AtomicBool>,
+    /// Whether the policy looks at the ensemble's error: then nothing is chosen while one is made.
+    pub(crate) heeds_ensemble: bool,
 }
+
+/// An ensemble's error and its base learners' weights.
+type EnsembleNow = (Option<f64>, Vec<(usize, f64)>);
 
 /// Bringing the ensemble up to date may take this share of the time that has passed.
 const ENSEMBLE_SHARE: f64 = 0.1;
@@ -63,18 +70,18 @@ pub(crate) struct Drive<'a> {
     pub(crate) confirmation: Confirmation,
     pub(super) memory: MemoryWatch,
     drafts: Drafts<'a>,
-    rows: Rows,
+    pub(super) rows: Rows,
     /// How long boosting on histograms takes, next to predictions.
     boosting_pace: BoostingPace,
     /// Whether the plain forest was run, or cannot be.
     forest_is_over: bool,
-    /// What the policy predicts for the pipelines that run.
+    /// What the policy predicted for the pipelines that were run.
     predicted: BTreeMap<PipelineId, f64>,
 }
 
 /// The present rows.
 #[derive(Default)]
-struct Rows {
+pub(super) struct Rows {
     n_rows: usize,
     /// Predicted seconds of all pipelines on them.
     secs: Vec<f64>,
@@ -85,12 +92,17 @@ struct Rows {
 }
 
 impl Rows {
-    fn secs_of(&self, id: PipelineId) -> Option<f64> {
+    pub(super) fn secs_of(&self, id: PipelineId) -> Option<f64> {
         self.secs.get(id.index()).copied()
     }
 
+    /// Whether what comes of this one says what is run next.
+    pub(super) fn awaits(&self, id: PipelineId) -> bool {
+        self.ladder.as_ref().is_some_and(|ladder| ladder.first().contains(&id))
+    }
+
     /// What a step was predicted to take before anything was measured here.
-    fn predicted_secs(&self, step: &Step) -> f64 {
+    pub(super) fn predicted_secs(&self, step: &Step) -> f64 {
         let secs = step.members.iter().filter_map(|&j| self.secs.get(j).copied());
         secs.fold(0.0, f64::max) * step.cost_factor
     }
@@ -151,7 +163,22 @@ impl<'a> Drive<'a> {
     /// over and the search is not.
     pub(crate) fn run(
         &mut self,
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
+        bench: &mut Bench<'_>,
+        until: Duration,
+        listener: &mut Listener<'_>,
+    ) -> Result<Option<StopReason>, AutoMlError> {
+        if self.budget.pacing().is_repeatable() {
+            return self.run_in_batches(policy, bench, until, listener);
+        }
+        let Bench { evaluator, judging } = bench;
+        Shift::new(self, policy, listener, judging, until).run(*evaluator)
+    }
+
+    /// The same step by step in batches, each of which is over before the next is chosen.
+    fn run_in_batches(
+        &mut self,
+        policy: &mut (dyn Policy + Send),
         bench: &mut Bench<'_>,
         until: Duration,
         listener: &mut Listener<'_>,
@@ -168,23 +195,16 @@ impl<'a> Drive<'a> {
                 self.run_again(&ids, policy, bench, listener)?;
                 continue;
             }
-            if self.budget.is_too_short_to_choose(self.end()) {
-                return Ok(Some(StopReason::TimeBudget));
-            }
-            let began = self.budget.elapsed();
             let steps = self.choose(policy)?;
             if steps.is_empty() {
                 return Ok(Some(StopReason::NothingLeft));
             }
             self.run_steps(&steps, policy, bench, listener)?;
-            if self.budget.pacing().heeds_measurements() {
-                policy.passed(self.budget.work_secs_since(began));
-            }
         }
     }
 
     /// Why nothing more may be begun, if so.
-    fn reason_to_stop(&self) -> Option<StopReason> {
+    pub(super) fn reason_to_stop(&self) -> Option<StopReason> {
         if self.is_cancelled() {
             return Some(StopReason::Cancelled);
         }
@@ -203,7 +223,7 @@ impl<'a> Drive<'a> {
     }
 
     /// The next of those to run again that is expected to be worth its time.
-    fn next_rerun(&mut self) -> Option<Vec<PipelineId>> {
+    pub(super) fn next_rerun(&mut self) -> Option<Vec<PipelineId>> {
         let left_secs = self.budget.left_to_choose_in(self.end());
         let (space, pace) = (Arc::clone(&self.settings.space), self.boosting_pace);
         let rows = &mut self.rows;
@@ -224,17 +244,13 @@ impl<'a> Drive<'a> {
     fn run_again(
         &mut self,
         ids: &[PipelineId],
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
         bench: &mut Bench<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<(), AutoMlError> {
-        let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
-        let cost_secs = secs.fold(0.0, f64::max);
-        self.budget.note_predicted(cost_secs);
+        let patience = self.rerun_patience(ids);
+        self.budget.note_predicted(patience.cost_secs);
         self.note_predictions(ids, policy);
-        let share = ids.iter().map(|&id| rerun_share(self.settings.space.kind(id)));
-        let share = RERUN_PATIENCE * share.fold(0.0, f64::max);
-        let patience = Patience { cost_secs, most_of_left: share };
         let seen = self.evaluate(ids, patience, bench, listener)?;
         self.climb(&seen);
         policy.observe_unasked(&seen)?;
@@ -242,8 +258,18 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
+    /// How long those that are run again are waited for.
+    pub(super) fn rerun_patience(&self, ids: &[PipelineId]) -> Patience {
+        let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
+        let share = ids.iter().map(|&id| rerun_share(self.settings.space.kind(id)));
+        Patience {
+            cost_secs: secs.fold(0.0, f64::max),
+            most_of_left: RERUN_PATIENCE * share.fold(0.0, f64::max),
+        }
+    }
+
     /// Queues what the first family of boosting speaks for, once it has run.
-    fn climb(&mut self, seen: &[Observation]) {
+    pub(super) fn climb(&mut self, seen: &[Observation]) {
         let Some(Rungs { next, later }) = self.rows.ladder.as_ref().and_then(|l| l.climb(seen))
         else {
             return;
@@ -254,34 +280,37 @@ impl<'a> Drive<'a> {
         self.rows.rerun.push_back(later);
     }
 
-    /// The steps to run together, with no more pipelines than may still be evaluated. Where memory was short it is one
-    /// step: what the steps of several threads prepare takes the more.
-    fn choose(&mut self, policy: &mut dyn Policy) -> Result<Vec<Step>, AutoMlError> {
-        let started = self.budget.elapsed();
-        let left_secs = self.budget.left_to_choose_in(self.end());
+    /// The steps to run together, with no more pipelines than may still be evaluated.
+    fn choose(&mut self, policy: &mut (dyn Policy + Send)) -> Result<Vec<Step>, AutoMlError> {
         let n_started = self.ledger.counts.n_started;
         let mut most = self.settings.max_evaluations.map(|n| n - n_started);
-        let width = if self.memory.was_short() { 1 } else { self.budget.width() };
         let mut steps = Vec::new();
-        while steps.len() < width && most != Some(0) {
-            let Next::Run(mut step) = policy.next(left_secs)? else { break };
+        while steps.len() < self.budget.width() && most != Some(0) {
+            let Next::Run(mut step) = self.ask(policy)? else { break };
             if let Some(most) = &mut most {
                 step.members.truncate(*most);
                 *most -= step.members.len();
             }
             steps.push(step);
         }
+        Ok(steps)
+    }
+
+    /// What the policy wants run next.
+    pub(super) fn ask(&mut self, policy: &mut (dyn Policy + Send)) -> Result<Next, AutoMlError> {
+        let started = self.budget.elapsed();
+        let next = policy.next(self.budget.left_to_choose_in(self.end()))?;
         let secs = self.budget.since(started).as_secs_f64();
         self.budget.note_choice(secs);
         self.ledger.spend("choosing", secs);
-        Ok(steps)
+        Ok(next)
     }
 
     /// Runs steps together, and tells the policy what came of each.
     fn run_steps(
         &mut self,
         steps: &[Step],
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
         bench: &mut Bench<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<(), AutoMlError> {
@@ -310,9 +339,9 @@ impl<'a> Drive<'a> {
     }
 
     /// Keeps what is predicted for pipelines, before what comes of them changes it.
-    fn note_predictions(&mut self, ids: &[PipelineId], policy: &dyn Policy) {
+    pub(super) fn note_predictions(&mut self, ids: &[PipelineId], policy: &dyn Policy) {
         let predicted = |&id: &PipelineId| Some((id, policy.expected_error(id.index())?));
-        self.predicted = ids.iter().filter_map(predicted).collect();
+        self.predicted.extend(ids.iter().filter_map(predicted));
     }
 
     /// Runs pipelines as long as patience lasts; gives what became of them, in the order of
@@ -328,55 +357,54 @@ impl<'a> Drive<'a> {
         listener.tell(Happened::Started { pipelines: self.pipelines_of(ids) });
         let started = self.budget.elapsed();
         let deadline = self.budget.deadline(patience, self.end());
-        let (mut seen, mut held) = (Vec::with_capacity(ids.len()), Vec::new());
-        let mut taking = Duration::ZERO;
-        let in_any_order = self.budget.pacing().heeds_measurements();
+        let mut held = Vec::with_capacity(ids.len());
         let Bench { evaluator, judging } = bench;
-        let effort = evaluator.evaluate(ids, deadline, &mut |id, outcome| {
-            if !in_any_order {
-                // What the library keeps where memory is short depends on the order.
-                return held.push((id, outcome));
-            }
-            let before = self.budget.elapsed();
-            seen.push(self.take_in(id, outcome, judging, listener));
-            taking += self.budget.since(before);
-        })?;
+        // What the library keeps where memory is short depends on the order.
+        let effort =
+            evaluator.evaluate(ids, deadline, &mut |id, outcome| held.push((id, outcome)))?;
         held.sort_by_key(|(id, _)| id.index());
-        seen.extend(
-            held.into_iter().map(|(id, outcome)| self.take_in(id, outcome, judging, listener)),
-        );
-        let cpu_secs = self.ledger.spend_effort(effort);
-        self.budget.note_work(cpu_secs, self.budget.since(started), taking);
-        seen.sort_by_key(|o| o.pipeline);
-        let predicted = |id| self.rows.secs_of(id);
-        self.boosting_pace.note(&self.settings.space, &seen, predicted);
+        let rule = Arc::clone(self.combiner.rule());
+        let take_in = |(id, outcome)| {
+            let pipeline = self.settings.space.pipeline(id);
+            let judged = Judged::of(outcome, id, pipeline, &rule, judging);
+            self.take_in(id, judged, listener)
+        };
+        let seen: Vec<Observation> = held.into_iter().map(take_in).collect();
+        self.ledger.spend_effort(&effort);
+        self.budget.note_work(&effort, self.budget.since(started), Duration::ZERO);
+        self.note_pace(&seen);
         Ok(seen)
     }
 
+    /// Learns how long boosting takes here.
+    pub(super) fn note_pace(&mut self, seen: &[Observation]) {
+        let predicted = |id| self.rows.secs_of(id);
+        self.boosting_pace.note(&self.settings.space, seen, predicted);
+    }
+
     /// Takes in what became of a pipeline.
-    fn take_in(
+    pub(super) fn take_in(
         &mut self,
         id: PipelineId,
-        outcome: Outcome,
-        judging: &Judging<'_>,
+        judged: Judged,
         listener: &mut Listener<'_>,
     ) -> Observation {
-        let (error, secs) = match outcome {
-            Outcome::Finished(evaluation) => {
-                let is_native = self.settings.feeds_native;
-                let error = if is_native { evaluation.error } else { evaluation.decided_error };
-                let secs = evaluation.alone_secs;
-                self.add(id, *evaluation, judging, listener);
-                (Some(error), Some(secs))
+        let (error, secs) = match judged {
+            Judged::Finished { native, decided, secs, learner } => {
+                match learner {
+                    Ok(learner) => self.add(*learner, listener),
+                    Err(err) => self.fail(id, err, listener),
+                }
+                (Some(if self.settings.feeds_native { native } else { decided }), Some(secs))
             }
-            Outcome::OutOfTime { after } => {
+            Judged::OutOfTime { after } => {
                 let after_secs = after.as_secs_f64();
                 self.ledger.counts.n_out_of_time += 1;
                 let pipeline = self.settings.space.pipeline(id);
                 listener.tell(Happened::OutOfTime { pipeline, after_secs });
                 (None, Some(after_secs))
             }
-            Outcome::Failed(err) => {
+            Judged::Failed(err) => {
                 self.fail(id, err, listener);
                 (None, None)
             }
@@ -385,22 +413,12 @@ impl<'a> Drive<'a> {
         Observation { pipeline: id.index(), error, secs, n_rows: self.rows.n_rows }
     }
 
-    /// Makes a candidate learner of a pipeline that finished.
-    fn add(
-        &mut self,
-        id: PipelineId,
-        evaluation: Evaluation,
-        judging: &Judging<'_>,
-        listener: &mut Listener<'_>,
-    ) {
-        let (pipeline, rule) = (self.settings.space.pipeline(id), self.combiner.rule());
-        let learner = match Learner::new(id, pipeline.clone(), evaluation, rule, judging) {
-            Ok(learner) => learner,
-            Err(err) => return self.fail(id, err, listener),
-        };
+    /// Takes a candidate learner.
+    fn add(&mut self, learner: Learner, listener: &mut Listener<'_>) {
         self.ledger.counts.n_evaluated += 1;
-        let Learner { error, secs, .. } = learner;
-        let balanced_error = Some(learner.balanced_error(rule));
+        let (id, error, secs) = (learner.id, learner.error, learner.secs);
+        let pipeline = learner.pipeline.clone();
+        let balanced_error = Some(learner.balanced_error(self.combiner.rule()));
         self.combiner.add(learner);
         listener.tell(Happened::Finished {
             pipeline,
@@ -421,23 +439,44 @@ impl<'a> Drive<'a> {
         listener.tell(Happened::Failed { pipeline, reason });
     }
 
-    /// Brings the ensemble up to date where that takes little of the time; always where the run is to be
-    /// repeatable, as the paper's rank rule looks at it.
-    fn ensemble_if_cheap(&mut self, listener: &mut Listener<'_>) {
-        let most = ENSEMBLE_SHARE * self.budget.elapsed().as_secs_f64();
-        let is_cheap = self.ledger.spent("ensemble") + self.combiner.expected_secs() < most;
-        if self.budget.pacing().allows(is_cheap) || self.combiner.error().is_none() {
+    /// Brings the ensemble up to date where that takes little of the time.
+    pub(super) fn ensemble_if_cheap(&mut self, listener: &mut Listener<'_>) {
+        if self.is_ensemble_cheap() {
             self.ensemble(listener);
         }
     }
 
+    /// Whether that takes little of the time; always so where the run is to be repeatable, as the paper's rank rule
+    /// looks at it.
+    pub(super) fn is_ensemble_cheap(&self) -> bool {
+        let most = ENSEMBLE_SHARE * self.budget.elapsed().as_secs_f64();
+        let is_cheap = self.ledger.spent("ensemble") + self.combiner.expected_secs() < most;
+        self.budget.pacing().allows(is_cheap) || self.combiner.error().is_none()
+    }
+
     /// Brings the ensemble up to date.
     pub(crate) fn ensemble(&mut self, listener: &mut Listener<'_>) {
-        let before = (self.combiner.error(), self.combiner.selection.weights.clone());
+        let before = self.ensemble_now();
         let secs = self.combiner.update(self.budget.ensemble_deadline(self.end()));
+        self.note_ensemble(&before, secs, listener);
+    }
+
+    /// Takes in an ensemble that was chosen while the search went on.
+    pub(super) fn take_ensemble(&mut self, chosen: Chosen, listener: &mut Listener<'_>) {
+        let before = self.ensemble_now();
+        let secs = self.combiner.finish(chosen, self.budget.ensemble_deadline(self.end()));
+        self.note_ensemble(&before, secs, listener);
+    }
+
+    fn ensemble_now(&self) -> EnsembleNow {
+        (self.combiner.error(), self.combiner.selection.weights.clone())
+    }
+
+    /// Tells of the ensemble where it is not what it was.
+    fn note_ensemble(&mut self, before: &EnsembleNow, secs: f64, listener: &mut Listener<'_>) {
         self.ledger.spend("ensemble", secs);
         if let Some(error) = self.combiner.error()
-            && before != (Some(error), self.combiner.selection.weights.clone())
+            && *before != self.ensemble_now()
         {
             let base_learners = self.combiner.weighted_pipelines();
             listener.tell(Happened::EnsembleChanged { error, base_learners });
@@ -452,7 +491,7 @@ impl<'a> Drive<'a> {
     }
 
     /// What the end of the search will take, as things are.
-    fn end(&self) -> End {
+    pub(super) fn end(&self) -> End {
         let most = honest::SHARE * self.budget.total_secs();
         let scoring_secs = self.combiner.scoring_secs().min(most);
         let ensemble_secs = self.combiner.expected_secs() + scoring_secs + self.forest_secs();
@@ -485,7 +524,7 @@ impl<'a> Drive<'a> {
                 finished = Some(evaluation);
             }
         })?;
-        self.ledger.spend_effort(effort);
+        self.ledger.spend_effort(&effort);
         let pipeline = self.settings.space.pipeline(id);
         let learner = finished
             .and_then(|e| Learner::new(id, pipeline, *e, self.combiner.rule(), judging).ok());

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use pitchpipe_learn::{Effort, FitError, KeptFolds, Outcome, PipelineId, SearchSpace, Validation};
+use pitchpipe_learn::{
+    Effort, FitError, KeptFolds, Outcome, PipelineId, SearchSpace, Validation, Work,
+};
 use pitchpipe_table::Dataset;
 
 /// What pipelines are run by.
@@ -15,6 +17,9 @@ pub(crate) trait Evaluator {
         deadline: Option<Instant>,
         each: &mut (dyn FnMut(PipelineId, Outcome) + Send),
     ) -> Result<Effort, FitError>;
+
+    /// Cross-validates what threads ask for when they are free, until nothing more is to come.
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError>;
 }
 
 /// The real thing.
@@ -42,5 +47,9 @@ impl Evaluator for Engine<'_> {
         self.options.deadline = deadline;
         let all: Vec<_> = pipelines.iter().map(|&id| self.space.pipeline(id)).collect();
         self.folds.evaluate(&self.options, &all, |i, outcome| each(pipelines[i], outcome))
+    }
+
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError> {
+        self.folds.run(&self.options, work)
     }
 }

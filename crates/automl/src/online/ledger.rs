@@ -33,14 +33,11 @@ impl Ledger {
         self.time_spent.iter().filter(|spent| spent.what == what).map(|spent| spent.secs).sum()
     }
 
-    /// Counts what work was spent on; gives the seconds of all of it.
-    pub(crate) fn spend_effort(&mut self, effort: Effort) -> f64 {
+    /// Counts what work was spent on.
+    pub(crate) fn spend_effort(&mut self, effort: &Effort) {
         self.spend("preparation", effort.preparation_secs);
-        let mut total = effort.preparation_secs;
-        for (name, secs) in effort.estimator_secs {
+        for &(name, secs) in &effort.estimator_secs {
             self.spend(name, secs);
-            total += secs;
         }
-        total
     }
 }

@@ -1,8 +1,11 @@
 //! The candidate learners found so far, best first, with what an ensemble needs of each.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{
-    Evaluation, FitContext, FitError, FittedPipeline, Pipeline, PipelineId, Probabilities,
+    Evaluation, FitContext, FitError, FittedPipeline, Outcome, Pipeline, PipelineId, Probabilities,
     contained,
 };
 use pitchpipe_table::{Dataset, Decision, Dependence, Labels, Metric, balanced_error_rate};
@@ -81,11 +84,11 @@ pub(crate) struct Learner {
     /// By the metric asked for.
     pub(crate) error: f64,
     /// On the rows that ensembles are chosen by, row-major.
-    pub(crate) probabilities: Vec<f32>,
+    pub(crate) probabilities: Arc<Vec<f32>>,
     /// The same summed over the times it was validated again, and how many these were.
     again: (Vec<f32>, usize),
     /// Native decisions on the same rows.
-    pub(crate) labels: Vec<u32>,
+    pub(crate) labels: Arc<Vec<u32>>,
     pub(crate) models: Vec<FittedPipeline>,
     pub(crate) secs: f64,
     pub(crate) n_rows: usize,
@@ -138,6 +141,7 @@ impl Learner {
         let error = rule.error(&labels, &probabilities);
         let (print, n_bytes) = (print_of(&probabilities), bytes_of(&evaluation.models));
         let (models, secs) = (evaluation.models, evaluation.alone_secs);
+        let (probabilities, labels) = (Arc::new(probabilities), Arc::new(labels));
         Ok(Self {
             id,
             pipeline,
@@ -185,7 +189,7 @@ impl Learner {
     /// From here on it is judged by the validations it was not chosen by.
     fn judge_again(&mut self, rule: &Rule) {
         let (sums, n) = &self.again;
-        self.probabilities = sums.iter().map(|s| s / *n as f32).collect();
+        self.probabilities = Arc::new(sums.iter().map(|s| s / *n as f32).collect());
         self.error = rule.error(&self.labels, &self.probabilities);
     }
 
@@ -221,6 +225,42 @@ impl Learner {
             secs: self.secs,
             n_rows: self.n_rows,
             weight,
+        }
+    }
+}
+
+/// What became of a pipeline, with what takes a while to make of it: nobody else waits for that.
+pub(crate) enum Judged {
+    /// It finished with these errors of native decisions and of its own.
+    Finished {
+        native: f64,
+        decided: f64,
+        secs: f64,
+        learner: Result<Box<Learner>, FitError>,
+    },
+    OutOfTime {
+        after: Duration,
+    },
+    Failed(FitError),
+}
+
+impl Judged {
+    pub(crate) fn of(
+        outcome: Outcome,
+        id: PipelineId,
+        pipeline: Pipeline,
+        rule: &Rule,
+        judging: &Judging<'_>,
+    ) -> Self {
+        match outcome {
+            Outcome::Finished(evaluation) => Self::Finished {
+                native: evaluation.error,
+                decided: evaluation.decided_error,
+                secs: evaluation.alone_secs,
+                learner: Learner::new(id, pipeline, *evaluation, rule, judging).map(Box::new),
+            },
+            Outcome::OutOfTime { after } => Self::OutOfTime { after },
+            Outcome::Failed(err) => Self::Failed(err),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod assemble;
 mod automl;
 mod budget;
+mod candidates;
 mod clock;
 mod combine;
 mod confirm;
@@ -32,6 +33,7 @@ mod policies;
 mod refit;
 mod report;
 mod search;
+mod shift;
 mod space;
 #[cfg(test)]
 mod tests;

@@ -45,7 +45,7 @@ pub(crate) struct Setup<'a> {
 }
 
 /// A policy, and the kind of errors it wants to be fed.
-pub(crate) type Made = (Box<dyn Policy>, ErrorKind);
+pub(crate) type Made = (Box<dyn Policy + Send>, ErrorKind);
 
 /// Makes the policy of a method.
 pub(crate) fn make(setup: &Setup<'_>) -> Result<Made, AutoMlError> {
@@ -183,14 +183,14 @@ impl Columns {
 
 /// A policy over positions as one over pipelines.
 pub(super) struct Mapped {
-    policy: Box<dyn Policy>,
+    policy: Box<dyn Policy + Send>,
     ids: Vec<PipelineId>,
     /// Pipelines with their positions, in the order of pipelines.
     positions: Vec<(usize, usize)>,
 }
 
 impl Mapped {
-    pub(super) fn new(policy: impl Policy + 'static, ids: Vec<PipelineId>) -> Self {
+    pub(super) fn new(policy: impl Policy + Send + 'static, ids: Vec<PipelineId>) -> Self {
         let mut positions: Vec<(usize, usize)> =
             ids.iter().enumerate().map(|(at, id)| (id.index(), at)).collect();
         positions.sort_unstable();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
-use pitchpipe_learn::{FitContext, Preparation, SearchSpace, Validation};
+use pitchpipe_learn::{FitContext, MemoryPool, Preparation, SearchSpace, Team, Validation};
 use pitchpipe_surrogate::policy::Policy;
 use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
 
@@ -51,6 +51,9 @@ const LIBRARY_SHARE: f64 = 0.1;
 
 /// The share of the memory that the models of one step may take.
 const STEP_SHARE: f64 = 0.125;
+
+/// The share of the memory up to which single fits are granted more than their part.
+const GRANTED_SHARE: f64 = 0.75;
 
 /// A number of rows that every table large enough to be sampled has.
 const SMALL_SAMPLE: usize = 2_000;
@@ -103,6 +106,10 @@ pub(super) struct Fit<'a> {
     pub(super) n_folds: usize,
     /// Raised by the caller, or for one who has heard enough.
     cancel: Arc<AtomicBool>,
+    /// What large requests may draw on; none in a repeatable run, where what is free on the machine may not decide.
+    memory: Option<MemoryPool>,
+    /// The threads, for the whole search.
+    team: Team,
 }
 
 impl<'a> Fit<'a> {
@@ -118,6 +125,8 @@ impl<'a> Fit<'a> {
         let memory_limit = memory_limit(automl)?;
         // The paper's systems, and what is to be compared with their vote, have its three folds.
         let is_few = dataset.n_rows() < FEW_ROWS && combination_of(automl) == Combination::Average;
+        let granted = (GRANTED_SHARE * memory_limit as f64) as u64;
+        let memory = || MemoryPool::new(granted, memory::resident);
         Ok(Self {
             automl,
             dataset,
@@ -129,6 +138,8 @@ impl<'a> Fit<'a> {
             // No more folds than rows.
             n_folds: automl.n_folds.unwrap_or(if is_few { 5 } else { 3 }).min(dataset.n_rows()),
             cancel: automl.cancel.clone().unwrap_or_default(),
+            memory: (!automl.repeatable).then(memory),
+            team: Team::new(automl.threads)?,
         })
     }
 
@@ -181,6 +192,7 @@ impl<'a> Fit<'a> {
             max_evaluations,
             forest: honest::plain_forest().and_then(|forest| self.space().find(&forest)),
             cancel: Arc::clone(&self.cancel),
+            heeds_ensemble: self.automl.method.is_of_paper(),
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
@@ -200,7 +212,7 @@ impl<'a> Fit<'a> {
     fn search(
         &self,
         levels: &[Level],
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
         drive: &mut Drive<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Ended, AutoMlError> {
@@ -252,7 +264,7 @@ impl<'a> Fit<'a> {
         &self,
         sample: &Sample<'_>,
         until: Duration,
-        policy: &mut dyn Policy,
+        policy: &mut (dyn Policy + Send),
         drive: &mut Drive<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Option<StopReason>, AutoMlError> {
@@ -375,9 +387,11 @@ impl<'a> Fit<'a> {
         Validation {
             n_folds: self.n_folds,
             threads: self.automl.threads.max(1),
+            team: Some(self.team.clone()),
             seed: self.automl.seed,
             cancel: Some(Arc::clone(&self.cancel)),
             memory_limit: Some(self.memory_limit),
+            memory: self.memory.clone(),
             keep_predictions: true,
             keep_models: true,
             watch: self.automl.watch.clone(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ndarray::Array2;
 use pitchpipe_learn::{
     Effort, Evaluation, FitError, LabelScores, Outcome, PipelineId, Prediction, Probabilities,
-    SearchSpace,
+    SearchSpace, Supply, Work,
 };
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::policy::{Next, Observation, PaperLoop, Policy, Rounds, Step};
@@ -61,6 +61,8 @@ struct Script {
     n_wrong: fn(usize) -> usize,
     secs: fn(usize) -> f64,
     ran: Vec<usize>,
+    /// How many steps are open at once; the youngest ends first.
+    at_once: usize,
 }
 
 impl Script {
@@ -116,6 +118,41 @@ impl Evaluator for Script {
         }
         Ok(Effort { estimator_secs: vec![("scripted", total)], ..Effort::default() })
     }
+
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError> {
+        let at_once = self.at_once;
+        keep_busy(self, at_once, work)
+    }
+}
+
+/// Keeps so many orders open; the youngest ends first.
+fn keep_busy(
+    evaluator: &mut dyn Evaluator,
+    at_once: usize,
+    work: &dyn Work,
+) -> Result<(), FitError> {
+    let space = SearchSpace::paper();
+    let (mut open, mut is_over) = (Vec::new(), false);
+    loop {
+        while open.len() < at_once && !is_over {
+            match work.next() {
+                Supply::Order(order) => open.push(order),
+                Supply::Later => {
+                    assert!(!open.is_empty(), "there is something to wait for");
+                    break;
+                }
+                Supply::Over => is_over = true,
+            }
+        }
+        let Some(order) = open.pop() else { return Ok(()) };
+        let ids: Vec<PipelineId> =
+            order.pipelines.iter().filter_map(|pipeline| space.find(pipeline)).collect();
+        let effort = evaluator.evaluate(&ids, order.deadline, &mut |id, outcome| {
+            let position = ids.iter().position(|&other| other == id).expect("it was asked for");
+            work.tell(order.id, position, outcome);
+        })?;
+        work.ended(order.id, effort);
+    }
 }
 
 fn truth() -> Labels {
@@ -129,6 +166,7 @@ fn settings() -> Settings {
         max_evaluations: None,
         forest: None,
         cancel: Arc::default(),
+        heeds_ensemble: true,
     }
 }
 
@@ -203,6 +241,17 @@ fn paper(
     budget_secs: f64,
     baseline: usize,
 ) -> (Watched, Vec<usize>, Vec<usize>, Duration, StopReason) {
+    paper_at_once(1, n_wrong, secs, budget_secs, baseline)
+}
+
+/// The same with so many steps open at once.
+fn paper_at_once(
+    at_once: usize,
+    n_wrong: fn(usize) -> usize,
+    secs: fn(usize) -> f64,
+    budget_secs: f64,
+    baseline: usize,
+) -> (Watched, Vec<usize>, Vec<usize>, Duration, StopReason) {
     let clock = Arc::new(ScriptedClock::default());
     let y = Array2::from_shape_fn((12, N_PIPELINES), |(i, j)| {
         ((i + 1) as f32 * (j + 1) as f32 * 0.37).sin() + if i == 0 { 2.0 } else { 0.0 }
@@ -212,7 +261,7 @@ fn paper(
         PaperLoop::new(y.view(), 3, &predicted, budget_secs, Rounds::Doubling, Some(baseline))
             .expect("a policy");
     let mut policy = Watched { policy, told: f64::INFINITY, rounds: Vec::new() };
-    let mut script = Script { clock: Arc::clone(&clock), n_wrong, secs, ran: Vec::new() };
+    let mut script = Script { clock: Arc::clone(&clock), n_wrong, secs, ran: Vec::new(), at_once };
     let vote = Combination::Vote;
     let mut drive = drive(&clock, settings(), vote, budget_secs, TIMED);
     drive.begin_level(N_ROWS, (0..N_PIPELINES).map(secs).collect(), combiner(vote));
@@ -242,6 +291,21 @@ fn the_pipeline_that_is_best_on_average_runs_first() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), ran.len(), "no pipeline is run twice");
+}
+
+#[test]
+fn steps_end_in_any_order_and_none_is_chosen_twice() {
+    for at_once in [2, 5] {
+        let (_, ran, members, elapsed, stop) =
+            paper_at_once(at_once, |j| 3 + hashed(j) % 27, |j| 0.1 + (j % 5) as f64 * 0.1, 15.0, 0);
+        let distinct: BTreeSet<usize> = ran.iter().copied().collect();
+        assert_eq!(distinct.len(), ran.len(), "no pipeline is run twice");
+        assert_eq!(members.len(), 5);
+        // On this clock steps run one after the other, so that those open at the end come on top.
+        assert!(elapsed <= Duration::from_secs_f64(15.0 + 0.5 * at_once as f64), "{elapsed:?}");
+        let is_used = elapsed > Duration::from_secs(10) || stop == StopReason::NothingLeft;
+        assert!(is_used, "{elapsed:?} {stop:?}");
+    }
 }
 
 #[test]
@@ -289,7 +353,13 @@ fn five_vote_and_nothing_runs_past_the_budget() {
     assert!(elapsed > Duration::from_secs(10) || stop == StopReason::NothingLeft, "{elapsed:?}");
     let mut best: Vec<usize> = ran;
     let clock = Arc::new(ScriptedClock::default());
-    let script = Script { clock, n_wrong: |j| 3 + hashed(j) % 27, secs: |_| 0.1, ran: Vec::new() };
+    let script = Script {
+        clock,
+        n_wrong: |j| 3 + hashed(j) % 27,
+        secs: |_| 0.1,
+        ran: Vec::new(),
+        at_once: 1,
+    };
     best.sort_by(|&a, &b| {
         script.evaluation(a).error.total_cmp(&script.evaluation(b).error).then(a.cmp(&b))
     });
@@ -355,6 +425,11 @@ impl Evaluator for Faulty {
             (_, outcome) => each(id, outcome),
         })
     }
+
+    fn keep_busy(&mut self, work: &dyn Work) -> Result<(), FitError> {
+        let at_once = self.0.at_once;
+        keep_busy(self, at_once, work)
+    }
 }
 
 #[test]
@@ -363,7 +438,8 @@ fn faults_are_counted_and_named_and_the_search_goes_on() {
     let average = Combination::Average;
     let mut drive = drive(&clock, settings(), average, 100.0, TIMED);
     let n_wrong = |j| 5 + j % 20;
-    let script = Script { clock: Arc::clone(&clock), n_wrong, secs: |_| 1.0, ran: Vec::new() };
+    let secs = |_| 1.0;
+    let script = Script { clock: Arc::clone(&clock), n_wrong, secs, ran: Vec::new(), at_once: 2 };
     let mut faulty = Faulty(script);
     let mut policy = Fixed::new(0..30);
     drive.begin_level(N_ROWS, vec![1.0; 23_424], combiner(average));
@@ -399,6 +475,7 @@ fn the_best_are_run_again_when_there_are_more_rows() {
         n_wrong: |j| 5 + j % 20,
         secs: |_| 1.0,
         ran: Vec::new(),
+        at_once: 1,
     };
     let mut policy = Fixed::new((0..30).map(|i| i * 5));
     drive.begin_level(N_ROWS, vec![1.0; 23_424], combiner(average));
@@ -439,6 +516,7 @@ fn the_clock_does_not_choose_in_a_repeatable_run() {
             n_wrong: |j| 4 + hashed(j) % 20,
             secs,
             ran: Vec::new(),
+            at_once: 1,
         };
         let vote = Combination::Vote;
         let settings = Settings { max_evaluations: Some(40), ..settings() };
@@ -459,7 +537,8 @@ fn searched<'a>(clock: &'a Arc<ScriptedClock>, n_wrong: fn(usize) -> usize) -> (
     let average = Combination::Average;
     let mut drive = drive(clock, settings(), average, 100.0, TIMED);
     drive.confirmation.is_on = true;
-    let script = Script { clock: Arc::clone(clock), n_wrong, secs: |_| 1.0, ran: Vec::new() };
+    let script =
+        Script { clock: Arc::clone(clock), n_wrong, secs: |_| 1.0, ran: Vec::new(), at_once: 1 };
     drive.begin_level(N_ROWS, vec![1.0; 23_424], combiner(average));
     (drive, script)
 }

@@ -1,6 +1,5 @@
 //! AdaBoost by SAMME.R: stumps that look hardest at the rows which those before them got wrong.
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +7,7 @@ use super::from_scores::{first_largest, softmax};
 use super::tree::{StumpFinder, StumpSplit};
 use crate::component::above_zero;
 use crate::scikit_learn::{PythonHelper, PythonScript};
+use crate::work_time::WorkTime;
 use crate::{
     Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
     ModelSize, Prediction, Probabilities,
@@ -296,9 +296,9 @@ fn evaluate(
     let Some(largest) = members.iter().max_by_key(|member| member.n_estimators) else {
         return Ok(Vec::new());
     };
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let shared_secs = x.tree_sorted(AdaBoost::NAME, ctx)?.secs + test.tree_rows(ctx)?.secs;
-    let boosting = ThreadTime::now();
+    let boosting = WorkTime::now();
     let (mut stumps, mut fit_secs) = (Vec::new(), vec![0.0]);
     largest.boost(x, y, ctx, |stump| {
         stumps.push(stump);
@@ -309,7 +309,8 @@ fn evaluate(
     let n_stumps = |member: &AdaBoost| member.n_estimators.min(model.stumps.len());
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by_key(|&at| n_stumps(&members[at]));
-    let predicting = ThreadTime::now();
+    let predicting = WorkTime::now();
+    ctx.check_memory(AdaBoost::NAME, (8 * test.n_rows() * n_classes) as u64)?;
     let (mut votes, mut done) = (vec![0.0; test.n_rows() * n_classes], 0);
     let mut results: Vec<Option<Member<FittedAdaBoost>>> = vec![None; members.len()];
     for at in order {

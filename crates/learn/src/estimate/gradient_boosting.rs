@@ -1,6 +1,5 @@
 //! Gradient boosting: 100 rounds of regression trees on what the log loss leaves unexplained.
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +7,7 @@ use super::from_scores::{logistic, softmax};
 use super::tree::{MaxFeatures, Node, Regressor, are_sound, find_leaves};
 use crate::component::{above_zero, evaluate_alone};
 use crate::scikit_learn::PythonScript;
+use crate::work_time::WorkTime;
 use crate::{
     Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
     ModelSize, Prediction, Probabilities,
@@ -100,6 +100,8 @@ impl Estimator for GradientBoosting {
         let max_features = self.max_features.count(x.n_cols());
         let mut regressor = Regressor::new(sorted, self.max_depth, max_features, ctx);
         let stream = ctx.stream().named(Self::NAME);
+        let n_outputs = if y.n_classes() == 2 { 1 } else { y.n_classes() };
+        let _memory = ctx.reserve(Self::NAME, (16 * y.len() * n_outputs) as u64)?;
         let mut boosting = Boosting::new(y);
         let mut trees = Vec::with_capacity(N_ROUNDS * boosting.n_outputs());
         for round in 0..N_ROUNDS {
@@ -125,7 +127,7 @@ impl Estimator for GradientBoosting {
         members
             .iter()
             .map(|member| {
-                let start = ThreadTime::now();
+                let start = WorkTime::now();
                 let shared_secs = x.tree_sorted(Self::NAME, ctx)?.secs + test.tree_rows(ctx)?.secs;
                 let mut result = evaluate_alone(member, x, y, test, keep_models, ctx)?;
                 result.alone_secs += shared_secs;

@@ -6,11 +6,11 @@ mod search;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::scikit_learn::PythonScript;
+use crate::work_time::WorkTime;
 use crate::{
     Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
     ModelSize, Prediction, Probabilities, shared,
@@ -120,7 +120,7 @@ impl Estimator for Knn {
         keep_models: bool,
         ctx: &FitContext,
     ) -> Vec<Result<Member<FittedKnn>, FitError>> {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let fits = |m: &&Self| m.enough_rows(x.n_rows()).is_ok();
         let Some(most) = members.iter().filter(fits).map(|m| m.n_neighbors.get()).max() else {
             let refuse = |m: &Self| Err(m.enough_rows(x.n_rows()).expect_err("none fits"));

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::component::above_zero;
 use crate::scikit_learn::{PythonHelper, PythonScript};
+use crate::work_time::WorkTime;
 use crate::{
     Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
     ModelSize, Prediction,
@@ -208,7 +208,7 @@ fn fit_saga(
     ctx: &FitContext,
 ) -> Vec<Fit<FittedLogisticRegression>> {
     let name = LogisticRegression::NAME;
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let rows = match Rows::raw(x, false, ctx, name) {
         Ok(rows) => rows,
         Err(error) => return all_failed(members.len(), &error),

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 
 use super::Validation;
@@ -11,6 +10,7 @@ use super::family::MemberResult;
 use super::fold::FoldData;
 use super::score::{self, Scores};
 use crate::estimate::FittedEstimator;
+use crate::work_time::WorkTime;
 use crate::{FitError, Prediction};
 
 /// A pipeline that waits for a computation.
@@ -85,7 +85,7 @@ impl Done {
         results: Vec<MemberResult>,
         options: &Validation,
     ) -> Self {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let members: Result<Vec<_>, FitError> =
             results.iter().map(|r| r.as_ref()).collect::<Result<_, _>>().map_err(Clone::clone);
         let mut done = Self {

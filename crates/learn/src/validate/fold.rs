@@ -1,12 +1,12 @@
 //! One fold: its rows as numbers, its labels, and what each imputer fills in.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::{Dataset, Fold, Labels};
 
 use crate::classes::KnownClasses;
 use crate::impute::{FittedImputer, Imputer};
+use crate::work_time::WorkTime;
 use crate::{FitContext, FitError, RawFeatures};
 
 /// A fold as all preparations of it start from.
@@ -21,8 +21,8 @@ pub(super) struct FoldData<'a> {
     pub(super) y_compact: Labels,
     pub(super) classes: KnownClasses,
     pub(super) y_test: Labels,
-    /// What each imputer wanted fills in, in the order of [`Imputer::ALL`].
-    imputers: [Option<FoldImputer>; Imputer::ALL.len()],
+    /// What each imputer that was wanted so far fills in, in the order of [`Imputer::ALL`].
+    imputers: [Mutex<Option<Arc<FoldImputer>>>; Imputer::ALL.len()],
     read_secs: f64,
 }
 
@@ -33,19 +33,17 @@ struct FoldImputer {
     secs: f64,
 }
 
+impl FoldImputer {
+    /// Whether it failed for want of time.
+    fn was_cut_short(&self) -> bool {
+        matches!(self.fitted, Err(FitError::OutOfTime | FitError::Cancelled))
+    }
+}
+
 impl<'a> FoldData<'a> {
-    /// Takes the fold and fits the imputers wanted; `missing` are the columns with missing cells.
-    ///
-    /// Where no cell is missing and no model is kept, nobody will ask what they would fill in.
-    pub(super) fn read(
-        dataset: &'a Dataset,
-        fold: Fold,
-        wanted: &[Imputer],
-        missing: &[bool],
-        keep_models: bool,
-        ctx: &FitContext,
-    ) -> Self {
-        let start = ThreadTime::now();
+    /// Takes the fold.
+    pub(super) fn read(dataset: &'a Dataset, fold: Fold) -> Self {
+        let start = WorkTime::now();
         let y = dataset.labels().select(&fold.train);
         let classes = KnownClasses::of(&y);
         let mut data = Self {
@@ -57,14 +55,10 @@ impl<'a> FoldData<'a> {
             classes,
             test_places: Vec::new(),
             test_rows: fold.test,
-            imputers: [const { None }; Imputer::ALL.len()],
+            imputers: [const { Mutex::new(None) }; Imputer::ALL.len()],
             read_secs: 0.0,
         };
         data.read_secs = start.elapsed().as_secs_f64();
-        let is_complete = !missing.is_empty() && missing.iter().all(|m| !m) && !keep_models;
-        for &imputer in wanted {
-            data.fit_imputer(imputer, is_complete, missing, ctx);
-        }
         data
     }
 
@@ -83,22 +77,30 @@ impl<'a> FoldData<'a> {
         RawFeatures::of_rows(self.dataset.frame(), &self.test_rows)
     }
 
-    fn fit_imputer(
-        &mut self,
+    /// Fits an imputer, unless it is fitted already; `missing` are the columns with missing cells. One thread at a time.
+    ///
+    /// Where no cell is missing and no model is kept, nobody will ask what it would fill in.
+    pub(super) fn fit_imputer(
+        &self,
         imputer: Imputer,
-        is_complete: bool,
         missing: &[bool],
+        keep_models: bool,
         ctx: &FitContext,
     ) {
-        let start = ThreadTime::now();
+        // One that had no time has it perhaps now.
+        if self.imputer(imputer).is_some_and(|done| !done.was_cut_short()) {
+            return;
+        }
+        let start = WorkTime::now();
+        let is_complete = !missing.is_empty() && missing.iter().all(|m| !m) && !keep_models;
         // What fills nothing says nothing of other tables either, but must stay what it is.
         let fitted = if is_complete && imputer != Imputer::Keep {
             Ok(FittedImputer::for_complete_table(self.train().categorical()))
         } else {
             imputer.fit(&self.train(), ctx)
         };
-        let agrees = |other: &Imputer| match (&fitted, &self.imputer(*other)) {
-            (Ok(a), Some(FoldImputer { fitted: Ok(b), .. })) => a.agrees_with(b, missing),
+        let agrees = |&other: &Imputer| match (&fitted, self.imputer(other)) {
+            (Ok(a), Some(done)) => done.fitted.as_ref().is_ok_and(|b| a.agrees_with(b, missing)),
             _ => false,
         };
         let same_as = match imputer {
@@ -107,14 +109,18 @@ impl<'a> FoldData<'a> {
         };
         let secs = start.elapsed().as_secs_f64();
         let fitted = fitted.map(Arc::new);
-        self.imputers[imputer as usize] = Some(FoldImputer { fitted, same_as, secs });
+        *self.place_of(imputer) = Some(Arc::new(FoldImputer { fitted, same_as, secs }));
     }
 
-    fn imputer(&self, imputer: Imputer) -> Option<&FoldImputer> {
-        self.imputers[imputer as usize].as_ref()
+    fn place_of(&self, imputer: Imputer) -> MutexGuard<'_, Option<Arc<FoldImputer>>> {
+        self.imputers[imputer as usize].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wanted(&self, imputer: Imputer) -> &FoldImputer {
+    fn imputer(&self, imputer: Imputer) -> Option<Arc<FoldImputer>> {
+        self.place_of(imputer).clone()
+    }
+
+    fn wanted(&self, imputer: Imputer) -> Arc<FoldImputer> {
         self.imputer(imputer).expect("every imputer of a pipeline was wanted")
     }
 

@@ -1,13 +1,13 @@
-//! Prepared folds that stay from call to call: those of gaps and categories as they are, with their bins.
+//! Prepared folds that stay from step to step: those of gaps and categories as they are, with their bins.
 //!
-//! A search runs boosting on histograms in many calls, and each would prepare its folds and bin them again.
+//! A search runs boosting on histograms in many steps, and each would prepare its folds and bin them again.
 
 use std::sync::Mutex;
 
 use pitchpipe_table::Dataset;
 
 use super::path::{Cost, Leaf};
-use super::{Effort, Outcome, Validation};
+use super::{Effort, Outcome, Validation, Work};
 use crate::{FitError, Pipeline, Preparation};
 
 /// The share of the memory ceiling that kept folds may take.
@@ -49,7 +49,12 @@ impl<'a> KeptFolds<'a> {
         pipelines: &[Pipeline],
         report: impl FnMut(usize, Outcome) + Send,
     ) -> Result<Effort, FitError> {
-        validation.run(self, pipelines, report)
+        validation.evaluate_kept(self, pipelines, report)
+    }
+
+    /// Evaluates what `work` asks for as [`Validation::run`] does; what was prepared before is not prepared again.
+    pub fn run(&self, validation: &Validation, work: &dyn Work) -> Result<(), FitError> {
+        validation.run_kept(self, work)
     }
 
     pub(super) fn dataset(&self) -> &'a Dataset {

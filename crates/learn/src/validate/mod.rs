@@ -7,6 +7,7 @@
 //! evaluating it alone gives, on any number of threads.
 
 mod computation;
+mod crew;
 mod family;
 mod fold;
 mod group;
@@ -18,20 +19,21 @@ mod schedule;
 mod score;
 mod watch;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pitchpipe_table::{Dataset, Fold};
 use rayon::prelude::*;
 
 use crate::impute::Imputer;
-use crate::raw_features::columns_with_missing;
-use crate::{FitContext, FitError, Pipeline, Stream};
+use crate::work_time::Owner;
+use crate::{FitContext, FitError, MemoryPool, Pipeline, Stream};
+pub use crew::{Order, Supply, Team, Work};
 use fold::FoldData;
 pub use kept::KeptFolds;
 pub use outcome::{Evaluation, LabelScores, Outcome};
-use schedule::Schedule;
+use schedule::Ground;
 pub use watch::{Activity, Running, Watch};
 
 /// How a set of pipelines is evaluated.
@@ -44,6 +46,8 @@ pub struct Validation {
     pub seed: u64,
     /// The number of threads.
     pub threads: usize,
+    /// Threads that are there already; where there are none, they are made.
+    pub team: Option<Team>,
     /// How long one pipeline may take, over all folds, as if it ran alone.
     pub pipeline_limit: Option<Duration>,
     /// When all work must end.
@@ -52,6 +56,8 @@ pub struct Validation {
     pub cancel: Option<Arc<AtomicBool>>,
     /// A ceiling on the bytes in use; each thread and fold may allocate its part.
     pub memory_limit: Option<u64>,
+    /// Memory that large requests may draw on beyond that part.
+    pub memory: Option<MemoryPool>,
     /// Whether to give out-of-fold predictions.
     pub keep_predictions: bool,
     /// Whether to give the models of the folds.
@@ -68,10 +74,12 @@ impl Default for Validation {
             n_folds: 3,
             seed: 0,
             threads: 1,
+            team: None,
             pipeline_limit: None,
             deadline: None,
             cancel: None,
             memory_limit: Some(8 << 30),
+            memory: None,
             keep_predictions: false,
             keep_models: false,
             area: false,
@@ -91,6 +99,16 @@ pub struct Effort {
     pub preparation_secs: f64,
     /// CPU seconds spent by each type of estimator.
     pub estimator_secs: Vec<(&'static str, f64)>,
+    /// Seconds on the clock that threads were at it, summed over threads: more than the CPU seconds where the machine is
+    /// busy with other things.
+    pub busy_secs: f64,
+}
+
+impl Effort {
+    /// CPU seconds of all of it.
+    pub fn cpu_secs(&self) -> f64 {
+        self.preparation_secs + self.estimator_secs.iter().map(|(_, secs)| secs).sum::<f64>()
+    }
 }
 
 impl Validation {
@@ -105,15 +123,33 @@ impl Validation {
         pipelines: &[Pipeline],
         report: impl FnMut(usize, Outcome) + Send,
     ) -> Result<Effort, FitError> {
-        self.run(&KeptFolds::none(dataset), pipelines, report)
+        self.evaluate_kept(&KeptFolds::none(dataset), pipelines, report)
     }
 
-    fn run(
+    fn evaluate_kept(
         &self,
         kept: &KeptFolds<'_>,
         pipelines: &[Pipeline],
         report: impl FnMut(usize, Outcome) + Send,
     ) -> Result<Effort, FitError> {
+        let (pipelines, deadline) = (pipelines.to_vec(), self.deadline);
+        let batch = Batch {
+            order: Mutex::new(Some(Order { id: 0, pipelines, deadline })),
+            report: Mutex::new(report),
+            effort: Mutex::default(),
+        };
+        self.run_kept(kept, &batch)?;
+        Ok(batch.effort.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Evaluates what `work` asks for until nothing more is to come: whenever a thread is free it is asked for another
+    /// order, so that none waits for the slowest of a batch. The rows are read once for all orders. An order's own
+    /// deadline holds; that of these settings does not.
+    pub fn run(&self, dataset: &Dataset, work: &dyn Work) -> Result<(), FitError> {
+        self.run_kept(&KeptFolds::none(dataset), work)
+    }
+
+    fn run_kept(&self, kept: &KeptFolds<'_>, work: &dyn Work) -> Result<(), FitError> {
         let dataset = kept.dataset();
         if self.n_folds < 2 {
             return Err(FitError::TooFewFolds { got: self.n_folds });
@@ -122,18 +158,17 @@ impl Validation {
             let (component, got) = ("cross-validation", dataset.n_rows());
             return Err(FitError::TooFewRows { component, needed: 2, got });
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.max(1))
-            .build()
-            .map_err(|_| FitError::NoThreads { wanted: self.threads })?;
+        let team = match &self.team {
+            Some(team) => team.clone(),
+            None => Team::new(self.threads)?,
+        };
         let folds = dataset.dependence().folds(dataset.labels(), self.n_folds, self.seed).folds;
         if folds.is_empty() {
             return Err(FitError::TooFewFolds { got: 0 });
         }
-        pool.install(|| {
-            let folds = self.read_folds(dataset, folds, pipelines);
-            Ok(Schedule::new(self, kept, pipelines, &folds, report).run(&pool))
-        })
+        let folds = team.install(|| read_folds(dataset, folds));
+        crew::run(&team, &Ground::new(self, kept, folds, work));
+        Ok(())
     }
 
     /// Evaluates pipelines and gives their outcomes in order.
@@ -155,43 +190,75 @@ impl Validation {
         (rows.len() < dataset.n_rows()).then_some(rows)
     }
 
-    fn read_folds<'a>(
-        &self,
-        dataset: &'a Dataset,
-        folds: Vec<Fold>,
-        pipelines: &[Pipeline],
-    ) -> Vec<FoldData<'a>> {
-        let is_wanted = |i: &Imputer| pipelines.iter().any(|p| p.preparation.imputer == *i);
-        let wanted: Vec<Imputer> = Imputer::ALL.into_iter().filter(is_wanted).collect();
-        let missing = columns_with_missing(dataset);
-        let mut is_tested = vec![false; dataset.n_rows()];
-        folds.iter().flat_map(|fold| &fold.test).for_each(|&row| is_tested[row] = true);
-        // The place of each row among those that are tested.
-        let places: Vec<usize> = is_tested
-            .iter()
-            .scan(0, |n, &tested| Some(std::mem::replace(n, *n + usize::from(tested))))
-            .collect();
-        let ctx = self.context(0);
-        let read = |fold: Fold| {
-            let mut data = FoldData::read(dataset, fold, &wanted, &missing, self.keep_models, &ctx);
-            data.place_among(&places);
-            data
-        };
-        folds.into_par_iter().map(read).collect()
-    }
-
     /// The context of a fold: streams are keyed by it, and the deadline and the ceiling apply.
-    fn context(&self, fold: usize) -> FitContext {
+    fn context(&self, fold: usize, deadline: Option<Instant>) -> FitContext {
         // Raw rows, four steps of preparation and the estimator's own copies, in each fold or thread.
         let parts = (5 * self.n_folds.max(self.threads)) as u64;
         let ctx = FitContext::unhurried()
             .with_stream(Stream::new(self.seed).child(fold as u64))
-            .with_deadline(self.deadline)
-            .with_memory_limit(self.memory_limit.map(|bytes| bytes / parts));
+            .with_deadline(deadline)
+            .with_memory_limit(self.memory_limit.map(|bytes| bytes / parts))
+            .with_memory(self.memory.clone());
         match &self.cancel {
             Some(cancel) => ctx.with_cancel(Arc::clone(cancel)),
             None => ctx,
         }
+    }
+}
+
+/// The folds with their rows.
+fn read_folds(dataset: &Dataset, folds: Vec<Fold>) -> Vec<FoldData<'_>> {
+    let mut is_tested = vec![false; dataset.n_rows()];
+    folds.iter().flat_map(|fold| &fold.test).for_each(|&row| is_tested[row] = true);
+    // The place of each row among those that are tested.
+    let places: Vec<usize> = is_tested
+        .iter()
+        .scan(0, |n, &tested| Some(std::mem::replace(n, *n + usize::from(tested))))
+        .collect();
+    let read = |fold: Fold| {
+        let mut data = FoldData::read(dataset, fold);
+        data.place_among(&places);
+        data
+    };
+    folds.into_par_iter().map(read).collect()
+}
+
+impl Ground<'_> {
+    /// Fits the imputers that an order needs, where none before did.
+    fn fit_imputers(&self, order: &Order) {
+        let is_wanted = |i: &Imputer| order.pipelines.iter().any(|p| p.preparation.imputer == *i);
+        let wanted: Vec<Imputer> = Imputer::ALL.into_iter().filter(is_wanted).collect();
+        let fit = |fold: &FoldData<'_>| {
+            let ctx = self.options.context(0, order.deadline);
+            for &imputer in &wanted {
+                fold.fit_imputer(imputer, &self.missing, self.options.keep_models, &ctx);
+            }
+        };
+        let owner = Owner::here();
+        self.folds.par_iter().for_each(|fold| owner.part(|| fit(fold)));
+    }
+}
+
+/// One order, and whom to tell.
+struct Batch<R> {
+    order: Mutex<Option<Order>>,
+    report: Mutex<R>,
+    effort: Mutex<Effort>,
+}
+
+impl<R: FnMut(usize, Outcome) + Send> Work for Batch<R> {
+    fn next(&self) -> Supply {
+        let order = self.order.lock().unwrap_or_else(PoisonError::into_inner).take();
+        order.map_or(Supply::Over, Supply::Order)
+    }
+
+    fn tell(&self, _: usize, position: usize, outcome: Outcome) {
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report(position, outcome);
+    }
+
+    fn ended(&self, _: usize, effort: Effort) {
+        *self.effort.lock().unwrap_or_else(PoisonError::into_inner) = effort;
     }
 }
 

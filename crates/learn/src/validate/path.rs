@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use cpu_time::ThreadTime;
-
 use super::fold::FoldData;
 use crate::encode::{Encoder, FittedEncoder};
 use crate::impute::{Imputed, Imputer};
 use crate::reduce::{FittedReducer, Reducer, Share, pca, select_k_best};
 use crate::scale::{FittedScaler, Scaler};
+use crate::work_time::WorkTime;
 use crate::{Features, FitContext, FitError, Preparation};
 
 /// A prepared fold.
@@ -102,12 +101,12 @@ impl Path {
         ctx: &FitContext,
     ) -> Result<Leaf, FitError> {
         preparation.check()?;
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         self.impute(fold, preparation.imputer, ctx)?;
         self.encode(preparation.encoder, ctx)?;
         self.scale(preparation.scaler, ctx)?;
         let (reducer, train, test, secs) = self.reduce(fold, preparation.reducer, shares, ctx)?;
-        let content = ThreadTime::now();
+        let content = WorkTime::now();
         train.content_within(ctx)?;
         test.content_within(ctx)?;
         let content_secs = content.elapsed().as_secs_f64();
@@ -147,7 +146,7 @@ impl Path {
         }
         // Freed first: the old and the new need not be held at once.
         *self = Self::default();
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let fitted = fold.fitted_imputer(to)?;
         let train = fitted.transform(&fold.train(), ctx)?;
         let test = fitted.transform(&fold.test(), ctx)?;
@@ -161,7 +160,7 @@ impl Path {
             return Ok(());
         }
         *self = Self { imputed: self.imputed.take(), ..Self::default() };
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let imputed = self.imputed();
         let fitted = to.fit(&imputed.train, ctx)?;
         let train = fitted.transform(&imputed.train, ctx)?;
@@ -176,7 +175,7 @@ impl Path {
             return Ok(());
         }
         (self.scaled, self.pca, self.f_scores) = (None, None, None);
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let encoded = self.encoded();
         let fitted = to.fit(&encoded.train, ctx)?;
         let train = fitted.transform(&encoded.train, ctx)?;
@@ -199,18 +198,18 @@ impl Path {
             (Reducer::Pca(_), Some(n)) => self.project(n, n_raw, shares, ctx),
             (Reducer::SelectKBest(_), Some(n)) => {
                 if self.f_scores.is_none() {
-                    let start = ThreadTime::now();
+                    let start = WorkTime::now();
                     let scores = select_k_best::f_scores(&self.scaled().train, &fold.y, ctx)?;
                     self.f_scores = Some((scores, start.elapsed().as_secs_f64()));
                 }
-                let start = ThreadTime::now();
+                let start = WorkTime::now();
                 let (scores, secs) = self.f_scores.as_ref().expect("just computed");
                 let fitted = FittedReducer::Selection(select_k_best::best(scores, n));
                 let (train, test) = self.transform(&fitted, ctx)?;
                 Ok((fitted, train, test, secs + start.elapsed().as_secs_f64()))
             }
             _ => {
-                let start = ThreadTime::now();
+                let start = WorkTime::now();
                 let fitted = to.fit(&self.scaled().train, &fold.y, n_raw, ctx)?;
                 let (train, test) = self.transform(&fitted, ctx)?;
                 Ok((fitted, train, test, start.elapsed().as_secs_f64()))
@@ -236,7 +235,7 @@ impl Path {
         ctx: &FitContext,
     ) -> Result<(FittedReducer, Arc<Features>, Arc<Features>, f64), FitError> {
         if self.pca.is_none() {
-            let start = ThreadTime::now();
+            let start = WorkTime::now();
             let decomposition = pca::Decomposition::of(&self.scaled().train, ctx)?;
             let secs = start.elapsed().as_secs_f64();
             self.pca = Some(Projections { decomposition, secs, made: Vec::new() });
@@ -253,13 +252,13 @@ impl Path {
         let largest = counts.filter(|&n| pca.decomposition.method(n) == method).fold(n, usize::max);
         let found = |p: &&Projection| p.method == method && p.fitted.n_components() >= n;
         if pca.made.iter().find(found).is_none() {
-            let start = ThreadTime::now();
+            let start = WorkTime::now();
             let (fitted, train) = pca.decomposition.reducer(largest, ctx)?;
             let test = fitted.transform(&test, ctx)?;
             let secs = start.elapsed().as_secs_f64();
             pca.made.push(Projection { method, fitted, train, test, secs });
         }
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let made = pca.made.iter().find(found).expect("just made");
         let fitted = FittedReducer::Pca(made.fitted.truncated(n));
         let (train, test) = (first_columns(&made.train, n), first_columns(&made.test, n));

@@ -7,17 +7,18 @@ use super::family::MemberResult;
 use super::fold::FoldData;
 use super::outcome::{Evaluation, Outcome};
 use super::path::{Cost, Steps};
-use super::schedule::Schedule;
+use super::schedule::{Ground, Schedule};
 use crate::estimate::FittedEstimator;
 use crate::{FittedPipeline, FittedPreparation, Pipeline, contained};
 
-impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
+impl Schedule<'_> {
     /// Measures a computation whose folds are complete and tells those who wait for it.
     pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
+        let Ground { truth, folds, options, .. } = self.ground;
         let scored = contained("scoring", || {
             #[cfg(test)]
             super::tests::break_off("scoring", &self.estimators[estimator]);
-            Done::of(&self.truth, self.folds, results, self.options)
+            Done::of(truth, folds, results, options)
         });
         let done = Arc::new(scored.unwrap_or_else(Done::failed));
         let subscribers = self.lock().computation(class, estimator).finish(Arc::clone(&done));
@@ -29,9 +30,9 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
 
     /// What a finished computation means to one pipeline; `n_sharing` pipelines bear its cost.
     pub(super) fn outcome(&self, subscriber: Subscriber, done: &Done, n_sharing: usize) -> Outcome {
-        let pipeline = &self.pipelines[subscriber.pipeline];
+        let pipeline = &self.order.pipelines[subscriber.pipeline];
         let imputer = pipeline.preparation.imputer;
-        let starts = self.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
+        let starts = self.ground.folds.iter().map(|fold| fold.start_secs(imputer)).sum::<f64>();
         // Models are copied below; the others must not wait for that.
         let prepared: Vec<(Cost, Option<Steps>)> = self.lock().prepared[&subscriber.group]
             .iter()
@@ -47,7 +48,7 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
         let n_prepared = self.groups[subscriber.group].pipelines.len() as f64;
         let spent = prepared.iter().map(|(cost, _)| cost.spent_secs).sum::<f64>() / n_prepared;
         let own = if n_sharing > 0 { done.marginal_secs / n_sharing as f64 } else { 0.0 };
-        let parts = self.folds.iter().zip(&prepared).zip(&done.models);
+        let parts = self.ground.folds.iter().zip(&prepared).zip(&done.models);
         let models = parts.filter_map(|((fold, (_, steps)), model)| {
             Some(model_of(pipeline, fold, steps.as_ref()?, model.clone()))
         });
@@ -63,14 +64,13 @@ impl<R: FnMut(usize, Outcome) + Send> Schedule<'_, R> {
             out_of_fold: done.out_of_fold.clone(),
             models,
             alone_secs,
-            marginal_secs: own + spent + starts / self.pipelines.len() as f64,
+            marginal_secs: own + spent + starts / self.order.pipelines.len() as f64,
         }))
     }
 
     /// Passes an outcome to the caller.
     pub(super) fn tell(&self, pipeline: usize, outcome: Outcome) {
-        let mut report = self.report.lock().unwrap_or_else(|e| e.into_inner());
-        report(pipeline, outcome);
+        self.ground.work.tell(self.order.id, pipeline, outcome);
     }
 }
 

@@ -5,13 +5,13 @@
 //! wait for their other folds. Nothing here reaches a result: streams are keyed by content.
 
 use std::collections::{BTreeMap, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
 use pitchpipe_table::{Dataset, Labels};
 
 use super::computation::{Class, Computation, Subscriber};
+use super::crew::{Order, Work};
 use super::family;
 use super::fold::FoldData;
 use super::group::{Group, distinct_estimators, groups};
@@ -21,26 +21,36 @@ use super::path::{Cost, Leaf, Path, Steps};
 use super::watch::{Activity, Running};
 use super::{Effort, Validation};
 use crate::estimate::EstimatorSpec;
-use crate::{FitError, Pipeline, contained};
+use crate::raw_features::columns_with_missing;
+use crate::{FitError, contained};
 
 /// Under a deadline, cheap estimators of this many preparations are run before dear ones of any.
 const PREPARED_AHEAD: usize = 4;
 
-/// The work of one call: what there is to do, and what has been done.
-pub(super) struct Schedule<'a, R> {
+/// What all orders share: the rows, parted into folds, and who is told.
+pub(super) struct Ground<'a> {
     pub(super) options: &'a Validation,
-    kept: &'a KeptFolds<'a>,
-    pub(super) pipelines: &'a [Pipeline],
-    pub(super) folds: &'a [FoldData<'a>],
+    pub(super) dataset: &'a Dataset,
+    pub(super) kept: &'a KeptFolds<'a>,
+    pub(super) folds: Vec<FoldData<'a>>,
+    /// The columns with missing cells.
+    pub(super) missing: Vec<bool>,
     /// The classes of the rows that some fold tests.
     pub(super) truth: Labels,
+    pub(super) work: &'a dyn Work,
+    /// Told when there may be something to do for threads that wait.
+    pub(super) changed: Condvar,
+}
+
+/// The work of one order: what there is to do, and what has been done.
+pub(super) struct Schedule<'g> {
+    pub(super) ground: &'g Ground<'g>,
+    pub(super) order: Order,
     pub(super) groups: Vec<Group>,
     pub(super) estimators: Vec<EstimatorSpec>,
     pub(super) estimator_of: Vec<usize>,
     pub(super) paths: Vec<Mutex<Path>>,
     pub(super) state: Mutex<State>,
-    pub(super) changed: Condvar,
-    pub(super) report: Mutex<R>,
 }
 
 /// What is queued, open and done.
@@ -57,7 +67,7 @@ pub(super) struct State {
     classes: Vec<Class>,
     preparation_secs: f64,
     estimator_secs: BTreeMap<&'static str, f64>,
-    panic: Option<Box<dyn std::any::Any + Send>>,
+    busy_secs: f64,
 }
 
 /// What is left of a prepared fold once its matrices are gone.
@@ -68,7 +78,7 @@ pub(super) struct Prepared {
 }
 
 /// One family on one prepared fold.
-struct Task {
+pub(super) struct Task {
     class: usize,
     fold: usize,
     leaf: Arc<Leaf>,
@@ -76,77 +86,81 @@ struct Task {
     preparation_secs: f64,
 }
 
-enum Job {
+pub(super) enum Job {
     Prepare { group: usize, fold: usize },
     Run(Task),
 }
 
-impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
+impl<'a> Ground<'a> {
     pub(super) fn new(
         options: &'a Validation,
         kept: &'a KeptFolds<'a>,
-        pipelines: &'a [Pipeline],
-        folds: &'a [FoldData<'a>],
-        report: R,
+        folds: Vec<FoldData<'a>>,
+        work: &'a dyn Work,
     ) -> Self {
-        let (estimators, estimator_of) = distinct_estimators(pipelines);
         let dataset = kept.dataset();
+        let truth = tested_labels(dataset, &folds);
+        let missing = columns_with_missing(dataset);
+        Self { options, dataset, kept, folds, missing, truth, work, changed: Condvar::new() }
+    }
+}
+
+impl<'g> Schedule<'g> {
+    pub(super) fn new(ground: &'g Ground<'g>, order: Order) -> Self {
+        let (estimators, estimator_of) = distinct_estimators(&order.pipelines);
+        ground.fit_imputers(&order);
         Self {
-            options,
-            kept,
-            pipelines,
-            folds,
-            truth: tested_labels(dataset, folds),
-            groups: groups(dataset, pipelines, folds),
+            ground,
+            groups: groups(ground.dataset, &order.pipelines, &ground.folds),
+            order,
             estimators,
             estimator_of,
-            paths: folds.iter().map(|_| Mutex::default()).collect(),
+            paths: ground.folds.iter().map(|_| Mutex::default()).collect(),
             state: Mutex::default(),
-            changed: Condvar::new(),
-            report: Mutex::new(report),
         }
     }
 
-    pub(super) fn run(self, pool: &rayon::ThreadPool) -> Effort {
-        pool.broadcast(|thread| self.work(thread.index()));
-        let state = self.state.into_inner().expect("no thread panics while it holds the state");
-        if let Some(panic) = state.panic {
-            resume_unwind(panic);
-        }
-        Effort {
-            n_computations: state.classes.iter().map(|class| class.computations.len()).sum(),
-            n_prepared: state.classes.len(),
-            preparation_secs: state.preparation_secs,
-            estimator_secs: state.estimator_secs.into_iter().collect(),
-        }
+    /// Whether there is nothing to do at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no thread panics while it holds the state")
     }
 
-    /// One thread's work. A panic is passed on once the other threads have stopped, too.
-    fn work(&self, thread: usize) {
-        while let Some(job) = self.next_job() {
-            self.show(thread, Some(&job));
-            let done = catch_unwind(AssertUnwindSafe(|| match job {
-                Job::Prepare { group, fold } => self.prepare(group, fold),
-                Job::Run(task) => self.evaluate(task),
-            }));
-            let mut state = self.lock();
-            state.n_running -= 1;
-            if let Err(panic) = done {
-                state.panic.get_or_insert(panic);
-            }
-            drop(state);
-            self.changed.notify_all();
-            self.show(thread, None);
+    /// Does one job; gives what the whole order took where that was the last.
+    pub(super) fn run(&self, job: Job, thread: usize) -> Option<Effort> {
+        let begun = Instant::now();
+        self.show(thread, Some(&job));
+        match job {
+            Job::Prepare { group, fold } => self.prepare(group, fold),
+            Job::Run(task) => self.evaluate(task),
         }
+        self.show(thread, None);
+        let mut state = self.lock();
+        state.n_running -= 1;
+        state.busy_secs += begun.elapsed().as_secs_f64();
+        let is_left = state.next_preparation < self.n_preparations() || !state.ready.is_empty();
+        if is_left || state.n_running > 0 {
+            return None;
+        }
+        Some(Effort {
+            n_computations: state.classes.iter().map(|class| class.computations.len()).sum(),
+            n_prepared: state.classes.len(),
+            preparation_secs: state.preparation_secs,
+            estimator_secs: std::mem::take(&mut state.estimator_secs).into_iter().collect(),
+            busy_secs: state.busy_secs,
+        })
+    }
+
+    fn n_preparations(&self) -> usize {
+        self.groups.len() * self.ground.folds.len()
     }
 
     /// Shows what a thread is at, where somebody may look.
     fn show(&self, thread: usize, job: Option<&Job>) {
-        let Some(watch) = &self.options.watch else { return };
+        let Some(watch) = &self.ground.options.watch else { return };
         let running = |job: &Job| {
             let (activity, fold) = match job {
                 Job::Prepare { fold, .. } => (Activity::Preparing, *fold),
@@ -155,65 +169,56 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
                     (Activity::Fitting { estimator, n_settings: task.members.len() }, task.fold)
                 }
             };
-            Running { activity, fold, n_folds: self.folds.len(), since: Instant::now() }
+            Running { activity, fold, n_folds: self.ground.folds.len(), since: Instant::now() }
         };
         watch.set(thread, job.map(running));
     }
 
-    fn next_job(&self) -> Option<Job> {
-        let n_preparations = self.groups.len() * self.folds.len();
+    /// What a free thread can do now, if there is anything.
+    pub(super) fn next_job(&self) -> Option<Job> {
         let mut state = self.lock();
-        loop {
-            if state.panic.is_some() {
-                return None;
-            }
-            let is_left = state.next_preparation < n_preparations;
-            let is_urgent = self.options.deadline.is_some() && state.n_open < PREPARED_AHEAD;
-            if is_left && (is_urgent || state.ready.is_empty()) {
-                let next = state.next_preparation;
-                state.next_preparation += 1;
-                state.n_running += 1;
-                let (group, fold) = (next / self.folds.len(), next % self.folds.len());
-                return Some(Job::Prepare { group, fold });
-            }
-            if let Some(task) = state.ready.pop_front() {
-                state.n_running += 1;
-                return Some(Job::Run(task));
-            }
-            if state.n_running == 0 {
-                return None;
-            }
-            state = self.changed.wait(state).expect("no thread panics while it holds the state");
+        let is_left = state.next_preparation < self.n_preparations();
+        let is_urgent = self.order.deadline.is_some() && state.n_open < PREPARED_AHEAD;
+        if is_left && (is_urgent || state.ready.is_empty()) {
+            let next = state.next_preparation;
+            state.next_preparation += 1;
+            state.n_running += 1;
+            let n_folds = self.ground.folds.len();
+            return Some(Job::Prepare { group: next / n_folds, fold: next % n_folds });
         }
+        let task = state.ready.pop_front()?;
+        state.n_running += 1;
+        Some(Job::Run(task))
     }
 
     /// Prepares one fold; the thread that prepares a group's last one opens it.
     fn prepare(&self, group: usize, fold: usize) {
         let wanted = &self.groups[group];
-        let mut ctx = self.options.context(fold);
-        if let Some(limit) = self.options.pipeline_limit {
+        let mut ctx = self.ground.options.context(fold, self.order.deadline);
+        if let Some(limit) = self.ground.options.pipeline_limit {
             let own = Instant::now() + limit;
-            ctx = ctx.with_deadline(Some(self.options.deadline.map_or(own, |d| d.min(own))));
+            ctx = ctx.with_deadline(Some(self.order.deadline.map_or(own, |d| d.min(own))));
         }
         let leaf = ctx.check_deadline().and_then(|()| {
             let steps = wanted.in_fold(fold);
-            if let Some(leaf) = self.kept.find(self.options, steps, fold) {
+            let Ground { options, kept, folds, .. } = self.ground;
+            if let Some(leaf) = kept.find(options, steps, fold) {
                 return Ok(leaf);
             }
             let mut path = self.paths[fold].lock().unwrap_or_else(|e| e.into_inner());
-            let prepare = || path.prepare(&self.folds[fold], steps, &wanted.shares, &ctx);
+            let prepare = || path.prepare(&folds[fold], steps, &wanted.shares, &ctx);
             let prepared = contained("preparation", prepare);
             if group + 1 == self.groups.len() || prepared.is_err() {
                 // Nobody will ask for the steps in between again, or nobody should.
                 *path = Path::default();
             }
             let leaf = prepared.and_then(|leaf| leaf)?;
-            self.kept.keep(self.options, steps, fold, &leaf);
+            kept.keep(options, steps, fold, &leaf);
             Ok(leaf)
         });
         let mut state = self.lock();
         state.preparation_secs += leaf.as_ref().map_or(0.0, |leaf| leaf.cost.spent_secs);
-        let n_folds = self.folds.len();
+        let n_folds = self.ground.folds.len();
         let leaves = state.leaves.entry(group).or_insert_with(|| vec![None; n_folds]);
         leaves[fold] = Some(leaf);
         if leaves.iter().all(Option::is_some) {
@@ -244,7 +249,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
             let computations = &mut state.classes[class].computations;
             let computation = computations.entry(estimator).or_insert_with(|| {
                 new.push(estimator);
-                Computation::new(self.folds.len())
+                Computation::new(self.ground.folds.len())
             });
             let subscriber = Subscriber { pipeline, group };
             match computation.done() {
@@ -252,13 +257,13 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
                 None => computation.subscribers.push(subscriber),
             }
         }
-        let keep = self.options.keep_models;
+        let keep = self.ground.options.keep_models;
         let prepared =
             |leaf: &Leaf| Prepared { cost: leaf.cost, steps: keep.then(|| leaf.steps.clone()) };
         state.prepared.insert(group, leaves.iter().map(prepared).collect());
         self.push_tasks(&mut state, class, new, leaves);
         drop(state);
-        self.changed.notify_all();
+        self.ground.changed.notify_all();
         for (subscriber, done) in finished {
             self.tell(subscriber.pipeline, self.outcome(subscriber, &done, 0));
         }
@@ -288,7 +293,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
             })
         });
         state.ready.extend(tasks);
-        if self.options.deadline.is_some() {
+        if self.order.deadline.is_some() {
             let tasks = state.ready.make_contiguous();
             tasks.sort_by(|a, b| cost(&a.members).total_cmp(&cost(&b.members)));
         }
@@ -311,9 +316,9 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
     fn evaluate(&self, task: Task) {
         let (members, limits) = self.members_in_time(&task);
         let specs: Vec<&EstimatorSpec> = members.iter().map(|&i| &self.estimators[i]).collect();
-        let start = cpu_time::ThreadTime::now();
-        let (fold, keep_models) = (&self.folds[task.fold], self.options.keep_models);
-        let ctx = self.options.context(task.fold);
+        let start = crate::work_time::WorkTime::now();
+        let (fold, keep_models) = (&self.ground.folds[task.fold], self.ground.options.keep_models);
+        let ctx = self.ground.options.context(task.fold, self.order.deadline);
         let run =
             || family::evaluate(&specs, fold, &task.leaf, keep_models, limits.as_deref(), &ctx);
         let name = specs.first().map_or("estimator", |spec| spec.name());
@@ -352,7 +357,7 @@ impl<'a, R: FnMut(usize, Outcome) + Send> Schedule<'a, R> {
             .copied()
             .filter(|&estimator| !state.computation(task.class, estimator).is_out_of_time())
             .collect();
-        let limits = self.options.pipeline_limit.map(|limit| {
+        let limits = self.ground.options.pipeline_limit.map(|limit| {
             let left = |&estimator: &usize| {
                 let spent = state.computation(task.class, estimator).alone_secs();
                 (limit.as_secs_f64() - task.preparation_secs - spent).max(0.0)

@@ -332,3 +332,63 @@ fn whoever_watches_sees_what_every_thread_is_at_and_nothing_once_it_is_over() {
     let after = watch.threads();
     assert!(after.len() <= 2 && after.iter().all(Option::is_none));
 }
+
+/// Orders of one pipeline each; the first is not let go of before others have ended.
+#[derive(Default)]
+struct Orders {
+    pipelines: Vec<Pipeline>,
+    /// How many were given, how many have ended, how often something was to be waited for.
+    state: Mutex<(usize, usize, usize)>,
+    changed: std::sync::Condvar,
+}
+
+impl Work for Orders {
+    fn next(&self) -> Supply {
+        let mut state = self.state.lock().unwrap();
+        match self.pipelines.get(state.0) {
+            // The last one is told of what came of all others.
+            Some(_) if state.0 + 1 == self.pipelines.len() && state.1 < state.0 => {
+                state.2 += 1;
+                self.changed.notify_all();
+                Supply::Later
+            }
+            Some(pipeline) => {
+                state.0 += 1;
+                let (id, pipelines) = (state.0 - 1, vec![pipeline.clone()]);
+                Supply::Order(Order { id, pipelines, deadline: None })
+            }
+            None => Supply::Over,
+        }
+    }
+
+    fn tell(&self, order: usize, _: usize, outcome: Outcome) {
+        assert!(matches!(outcome, Outcome::Finished(_)));
+        if order == 0 {
+            let state = self.state.lock().unwrap();
+            let wait = Duration::from_secs(60);
+            let waits = |state: &mut (usize, usize, usize)| state.1 < 3 || state.2 == 0;
+            let (state, slept) = self.changed.wait_timeout_while(state, wait, waits).unwrap();
+            drop(state);
+            assert!(!slept.timed_out(), "the others wait for the slowest");
+        }
+    }
+
+    fn ended(&self, _: usize, effort: Effort) {
+        assert!(effort.cpu_secs() > 0.0 && effort.busy_secs > 0.0);
+        self.state.lock().unwrap().1 += 1;
+        self.changed.notify_all();
+    }
+}
+
+#[test]
+fn no_thread_waits_for_the_slowest_but_where_it_is_told_to() {
+    let dataset = numeric_table(60, 3, 5);
+    let pipelines: Vec<Pipeline> = slice(Imputer::Median).into_iter().step_by(31).take(5).collect();
+    assert_eq!(pipelines.len(), 5);
+    let orders = Orders { pipelines, ..Orders::default() };
+    Validation { threads: 2, ..Validation::default() }.run(&dataset, &orders).unwrap();
+    let (given, ended, waited) = *orders.state.lock().unwrap();
+    assert_eq!((given, ended), (5, 5));
+    // Asked again when an order has ended, and not all the time.
+    assert!((1..=4).contains(&waited), "{waited}");
+}

@@ -6,7 +6,7 @@
 mod noise;
 mod report;
 mod runs;
-mod tables;
+pub(super) mod tables;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use super::super::automl::export::{target, write_parquet};
 const HELD_OUT: f64 = 0.3;
 
 /// The names in the corpus's index, or those of them that were asked for.
-pub(super) fn names(corpus: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
+pub(in crate::bench) fn names(corpus: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
     let path = corpus.join("INDEX.tsv");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let name = |line: &str| line.split('\t').next().map(|n| n.trim_end_matches(".arff.gz").into());
@@ -23,13 +23,18 @@ pub(super) fn names(corpus: &Path, wanted: &[String]) -> Result<Vec<String>, Str
 }
 
 /// A table to search with and the rows held out, as files.
-pub(super) struct Split {
-    pub(super) train: PathBuf,
-    pub(super) test: PathBuf,
+pub(in crate::bench) struct Split {
+    pub(in crate::bench) train: PathBuf,
+    pub(in crate::bench) test: PathBuf,
 }
 
 /// Writes the two tables of a split.
-pub(super) fn write(corpus: &Path, name: &str, seed: u64, folder: &Path) -> Result<Split, String> {
+pub(in crate::bench) fn write(
+    corpus: &Path,
+    name: &str,
+    seed: u64,
+    folder: &Path,
+) -> Result<Split, String> {
     let source = Source::Path(corpus.join(format!("{name}.arff.gz")));
     let table = read(&source, &ReadOptions::default(), &CancelCheck::never())
         .map_err(|e| format!("{name}: {e}"))?;

@@ -1,10 +1,10 @@
 //! The columns of a matrix in bins, at most 256 for numbers: made once, shared by all settings that are fitted on it.
 
-use cpu_time::ThreadTime;
 use rayon::prelude::*;
 
 use super::edges::{Edges, sampled_rows};
 use super::levels::Levels;
+use crate::work_time::{Owner, WorkTime};
 use crate::{Features, FitContext, FitError};
 
 /// The bins of values of a column; one bin more is for missing cells.
@@ -90,7 +90,7 @@ impl Binned {
     }
 
     fn of(x: &Features, ctx: &FitContext) -> Result<Self, FitError> {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let (n_rows, n_cols) = (x.n_rows(), x.n_cols());
         let mut bins = vec![0u64; n_rows * n_cols.div_ceil(TOGETHER)];
         let sample = sampled_rows(n_rows);
@@ -116,6 +116,8 @@ impl Binned {
             }
             Ok(columns)
         };
+        let owner = Owner::here();
+        let group = |part: (usize, &mut [u64])| owner.part(|| group(part));
         let groups = bins.par_chunks_mut(n_rows).enumerate().map(group);
         let groups = groups.collect::<Result<Vec<_>, FitError>>()?;
         let (mut columns, mut wide) = (Vec::with_capacity(n_cols), Vec::new());
@@ -141,7 +143,7 @@ impl Features {
             return Err(FitError::NoFeatures { component });
         }
         self.derived.get_or_make(|| {
-            ctx.check_memory(component, self.bytes_of_bins())?;
+            let _memory = ctx.reserve(component, self.bytes_of_bins())?;
             Binned::of(self, ctx)
         })
     }

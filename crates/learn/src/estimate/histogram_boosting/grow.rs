@@ -6,6 +6,7 @@ use super::histogram::{Layout, LeafRows, build, subtract};
 use super::split::{BinSet, LEAST_HESSIAN, Rules, Split, has};
 use super::tree::{Node, Test, Tree};
 use super::words::{Sums, Units, Word};
+use crate::work_time::Owner;
 use crate::{FitContext, FitError};
 
 /// What growing needs, kept from tree to tree.
@@ -183,7 +184,8 @@ impl<'a> Grower<'a> {
         let split_small = || self.best_split(layout, &histogram, small.sums);
         let split_large = || self.best_split(layout, &parent, large.sums);
         (small.split, large.split) = if layout.is_parallel(layout.n_bins()) {
-            rayon::join(split_small, split_large)
+            let owner = Owner::here();
+            rayon::join(|| owner.part(split_small), || owner.part(split_large))
         } else {
             (split_small(), split_large())
         };

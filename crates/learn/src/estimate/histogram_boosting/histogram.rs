@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::bins::{Binned, ColumnBins, TOGETHER};
 use super::words::{BLOCK, Sums, Units, Word};
+use crate::work_time::Owner;
 use crate::{FitContext, FitError};
 
 /// From so many cells on, the columns are spread over threads.
@@ -104,7 +105,8 @@ pub(super) fn build(
         Ok(())
     };
     if layout.is_parallel(leaf.words.len()) {
-        parts.into_par_iter().try_for_each(sum)
+        let owner = Owner::here();
+        parts.into_par_iter().try_for_each(|part| owner.part(|| sum(part)))
     } else {
         parts.into_iter().try_for_each(sum)
     }

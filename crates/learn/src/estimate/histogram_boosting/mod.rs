@@ -19,7 +19,6 @@ mod tests;
 mod tree;
 mod words;
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -28,6 +27,7 @@ pub use model::FittedHistogramBoosting;
 
 use crate::component::above_zero;
 use crate::scikit_learn::PythonScript;
+use crate::work_time::WorkTime;
 use crate::{
     Character, Estimator, FamilyCost, Features, FitContext, FitError, Member, ModelSize, Stream,
 };
@@ -266,7 +266,7 @@ fn evaluate_rounds(
     mut done: impl FnMut(usize, Member<FittedHistogramBoosting>),
 ) -> Result<(), FitError> {
     let Some(&first) = order.first() else { return Ok(()) };
-    let whole = ThreadTime::now();
+    let whole = WorkTime::now();
     // Bins that are there already cost nothing now, but would have if this had run alone.
     let had_bins = x.derived.get::<Binned>().is_some();
     let mut boosting = Boosting::new(&members[first], x, y, ctx)?;

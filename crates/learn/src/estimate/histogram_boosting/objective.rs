@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::ClassWeight;
 use super::exp::{gradients_of_many, gradients_of_two};
 use super::words::{Units, Word, pack};
+use crate::work_time::Owner;
 
 /// Rows whose derivatives one thread computes at once.
 const ROWS_AT_ONCE: usize = 1 << 14;
@@ -89,8 +90,9 @@ impl<'a> Objective<'a> {
         let scores = self.scores.par_chunks(ROWS_AT_ONCE);
         let classes = self.y.par_chunks(ROWS_AT_ONCE);
         let gradients = self.gradients.par_chunks_mut(ROWS_AT_ONCE);
+        let owner = Owner::here();
         gradients.zip(scores).zip(classes).for_each(|((gradients, scores), classes)| {
-            gradients_of_two(scores, classes, gradients);
+            owner.part(|| gradients_of_two(scores, classes, gradients));
         });
     }
 
@@ -108,12 +110,15 @@ impl<'a> Objective<'a> {
         };
         let heaviest =
             self.weights.as_ref().map_or(1.0, |w| w.iter().copied().fold(0.0f32, f32::max));
+        let owner = Owner::here();
         let larger = |a: (f32, f32), b: (f32, f32)| (a.0.max(b.0), a.1.max(b.1));
-        let (gradient, hessian) =
-            gradients.par_chunks(ROWS_AT_ONCE).map(largest).reduce(|| (0.0, 0.0), larger);
+        let (gradient, hessian) = gradients
+            .par_chunks(ROWS_AT_ONCE)
+            .map(|g| owner.part(|| largest(g)))
+            .reduce(|| (0.0, 0.0), larger);
         let units = Units::new(self.n_rows, heaviest * gradient, heaviest * hessian);
         let words = self.words.par_chunks_mut(ROWS_AT_ONCE);
-        words.zip(gradients.par_chunks(ROWS_AT_ONCE)).enumerate().for_each(|(at, (to, from))| {
+        let pack_part = |at: usize, to: &mut [Word], from: &[f32]| {
             let first = at * ROWS_AT_ONCE;
             match &self.weights {
                 None => pack(units, from, |_| 1.0, first as u32, key, to),
@@ -122,6 +127,9 @@ impl<'a> Objective<'a> {
                     pack(units, from, |i| weights[classes[i] as usize], first as u32, key, to);
                 }
             }
+        };
+        words.zip(gradients.par_chunks(ROWS_AT_ONCE)).enumerate().for_each(|(at, (to, from))| {
+            owner.part(|| pack_part(at, to, from));
         });
         (units, &self.words)
     }

@@ -1,7 +1,6 @@
 //! From the fits of a family to its members: who pays for what.
 
-use cpu_time::ThreadTime;
-
+use crate::work_time::WorkTime;
 use crate::{Classifier, Features, FitContext, FitError, Member};
 
 /// One member's fit with its cost in CPU seconds.
@@ -20,14 +19,14 @@ pub(crate) fn fit_on_shared<E, S, M>(
     share: impl FnOnce() -> Result<S, FitError>,
     mut fit: impl FnMut(&E, &S) -> Result<M, FitError>,
 ) -> Vec<Fit<M>> {
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let shared = match share() {
         Ok(shared) => shared,
         Err(error) => return all_failed(members.len(), &error),
     };
     let shared_secs = start.elapsed().as_secs_f64();
     let fit_one = |member: &E| {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let model = fit(member, &shared);
         let own_secs = start.elapsed().as_secs_f64();
         Fit {
@@ -53,7 +52,7 @@ pub(crate) fn predict_each<M: Classifier>(
     ctx: &FitContext,
 ) -> Vec<Result<Member<M>, FitError>> {
     let predict = |fit: Fit<M>| {
-        let start = ThreadTime::now();
+        let start = WorkTime::now();
         let model = fit.model?;
         let prediction = model.predict(test, ctx)?;
         let secs = start.elapsed().as_secs_f64();

@@ -3,9 +3,8 @@
 //! Trees compare features in `f32`, as scikit-learn's do. Sorting happens once per matrix; a node
 //! later restores the order of its rows from their positions (see `order.rs`).
 
-use cpu_time::ThreadTime;
-
 use super::score::EQUAL;
+use crate::work_time::WorkTime;
 use crate::{Features, FitContext, FitError};
 
 /// The features in single precision, row-major.
@@ -113,7 +112,10 @@ impl Features {
     /// The rows in single precision, row-major: what prediction walks over. A number too large for
     /// `f32` becomes infinite and falls on the outer side of every threshold.
     pub(crate) fn tree_rows(&self, ctx: &FitContext) -> Result<&Rows, FitError> {
-        self.derived.get_or_make(|| single_precision_rows(self, ctx))
+        self.derived.make_once(|| {
+            let _memory = ctx.reserve("trees", 4 * self.columns().len() as u64)?;
+            single_precision_rows(self, ctx)
+        })
     }
 
     /// The columns in single precision; refused, as by scikit-learn, if one overflows.
@@ -125,8 +127,8 @@ impl Features {
         if self.n_cols() == 0 {
             return Err(FitError::NoFeatures { component });
         }
-        let columns = self.derived.get_or_make(|| {
-            ctx.check_memory(component, 4 * self.columns().len() as u64)?;
+        let columns = self.derived.make_once(|| {
+            let _memory = ctx.reserve(component, 4 * self.columns().len() as u64)?;
             single_precision(self, ctx)
         })?;
         if columns.is_finite { Ok(columns) } else { Err(FitError::NotFinite { component }) }
@@ -139,8 +141,8 @@ impl Features {
         ctx: &FitContext,
     ) -> Result<&Sorted, FitError> {
         let columns = self.tree_columns(component, ctx)?;
-        self.derived.get_or_make(|| {
-            ctx.check_memory(component, 12 * columns.values.len() as u64)?;
+        self.derived.make_once(|| {
+            let _memory = ctx.reserve(component, 12 * columns.values.len() as u64)?;
             sort(columns, ctx)
         })
     }
@@ -148,7 +150,7 @@ impl Features {
 
 fn single_precision_rows(x: &Features, ctx: &FitContext) -> Result<Rows, FitError> {
     const BLOCK: usize = 32;
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let (n_rows, n_cols) = (x.n_rows(), x.n_cols());
     let mut values = vec![0f32; n_rows * n_cols];
     for first_row in (0..n_rows).step_by(BLOCK) {
@@ -164,7 +166,7 @@ fn single_precision_rows(x: &Features, ctx: &FitContext) -> Result<Rows, FitErro
 }
 
 fn single_precision(x: &Features, ctx: &FitContext) -> Result<Columns, FitError> {
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let mut values = Vec::with_capacity(x.columns().len());
     for feature in 0..x.n_cols() {
         ctx.check_deadline()?;
@@ -177,7 +179,7 @@ fn single_precision(x: &Features, ctx: &FitContext) -> Result<Columns, FitError>
 }
 
 fn sort(columns: &Columns, ctx: &FitContext) -> Result<Sorted, FitError> {
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let (n_rows, n_cols) = (columns.n_rows, columns.n_cols);
     let mut order = vec![0u32; n_rows * n_cols];
     let mut position = if n_rows <= 1 << 16 {

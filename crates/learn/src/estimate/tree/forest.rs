@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use cpu_time::ThreadTime;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +13,7 @@ use super::sample::bootstrap;
 use super::settings::{Criterion, MinSamplesSplit};
 use super::split::Splitter;
 use super::store::{Tree, find_leaves};
+use crate::work_time::WorkTime;
 use crate::{
     Classifier, Features, FitContext, FitError, Member, Prediction, Probabilities, Stream,
 };
@@ -184,7 +184,7 @@ fn evaluate(
     keep_models: bool,
     ctx: &FitContext,
 ) -> Result<Vec<Member<FittedForest>>, FitError> {
-    let start = ThreadTime::now();
+    let start = WorkTime::now();
     let n_classes = y.n_classes();
     let mut settings = settings(members, x.n_rows());
     ctx.check_memory(recipe.name, (8 * settings.len() * test.n_rows() * n_classes) as u64)?;
@@ -193,8 +193,8 @@ fn evaluate(
     let (mut forest, sorting_secs) = Forest::new(recipe, x, y, ctx)?;
     let (mut grow_secs, mut predict_secs) = (0.0, 0.0);
     let mut n_bytes = 0;
-    let mut mark = ThreadTime::now();
-    let mut lap = || std::mem::replace(&mut mark, ThreadTime::now()).elapsed().as_secs_f64();
+    let mut mark = WorkTime::now();
+    let mut lap = || std::mem::replace(&mut mark, WorkTime::now()).elapsed().as_secs_f64();
     for tree in 0..recipe.n_trees {
         let smallest = settings.last().expect("a family has members").min_rows;
         let grown = forest.grow(tree, smallest, true)?;
