@@ -122,7 +122,7 @@ fn search(
     Ok(Done {
         n_pipelines: number(&saved["report"]["n_evaluated"], "number of pipelines")?,
         used: cpu / (wall * threads as f64),
-        error: 1.0 - number(&scores["scores"]["balanced-accuracy"], "balanced accuracy")?,
+        error: 1.0 - number(&scores["scores"]["balanced_accuracy"], "balanced accuracy")?,
         late_secs: wall - options.budget,
     })
 }

@@ -49,9 +49,10 @@ fn nobody_who_listens_is_no_reason_to_lose_a_model() {
     ]);
 }
 
-/// A search that a signal meets at work: it tells so in events.
+/// A search that a signal meets at work: it tells so in events. The tests themselves may run under nohup, whose hangups that are
+/// ignored a shell cannot take back.
 const SIGNALLED: &str = "mkfifo events
-pitchpipe fit data.csv --target kind --time-budget 300s --threads 1 --json --out new.pp >events &
+env --default-signal=$1 pitchpipe fit data.csv --target kind --time-budget 300s --threads 1 --json --out new.pp >events &
 id=$!
 exec 3<events
 for _ in 1 2 3 4 5 6; do read -r line <&3; done
