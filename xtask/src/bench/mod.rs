@@ -17,6 +17,7 @@ mod samples;
 mod slice;
 mod surrogate;
 mod table;
+mod wider;
 
 use clap::{Args, Subcommand};
 
@@ -73,6 +74,8 @@ enum What {
     Projection(projection::Options),
     /// Completion of the published tensor, next to numpy and tensorly.
     Surrogate(surrogate::Options),
+    /// What estimators that the search space does not have would add to its ensembles.
+    Wider(wider::Options),
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -98,5 +101,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Projection(options) => projection::run(options),
         What::Python(options) => python::run(options),
         What::Surrogate(options) => surrogate::run(options),
+        What::Wider(options) => wider::run(options),
     }
 }

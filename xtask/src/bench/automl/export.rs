@@ -19,19 +19,19 @@ use crate::python::root;
 pub(super) const TARGET: &str = "class";
 
 /// The share of rows that test.
-const TEST_SHARE: f64 = 1.0 / 3.0;
+pub(in crate::bench) const TEST_SHARE: f64 = 1.0 / 3.0;
 
 /// Training rows with their classes, test rows without, and the truth that the systems do not see.
 #[derive(Clone, Debug)]
-pub(super) struct Split {
-    pub(super) train: PathBuf,
+pub(in crate::bench) struct Split {
+    pub(in crate::bench) train: PathBuf,
     pub(super) test: PathBuf,
     truth: PathBuf,
 }
 
 impl Split {
     /// Where the split of a dataset for a seed is.
-    pub(super) fn of(entry: &Entry, seed: u64) -> Self {
+    pub(in crate::bench) fn of(entry: &Entry, seed: u64) -> Self {
         let folder =
             root().join("target/bench/automl/splits").join(format!("{}-{seed}", entry.name));
         Self {
@@ -43,7 +43,7 @@ impl Split {
 
     /// Writes it, if it is not there yet. Numbers are floats, nominal columns are dictionaries, and so no
     /// system has to guess what a column is.
-    pub(super) fn write_once(&self, entry: &Entry, seed: u64) -> Result<(), String> {
+    pub(in crate::bench) fn write_once(&self, entry: &Entry, seed: u64) -> Result<(), String> {
         // The truth is written last: where it is, all is.
         if self.truth.exists() {
             return Ok(());
