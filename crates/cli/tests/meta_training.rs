@@ -55,7 +55,7 @@ fn the_page_on_meta_training_works_in_order() {
             continue;
         }
         let line =
-            line.replace(" --store published", "").replace("60s --out new.pp", "2s --out new.pp");
+            line.replace(" --store published", "").replace("60s --out new.pp", "10s --out new.pp");
         let output = Command::new("bash")
             .args(["-c", &line])
             .current_dir(folder.path())
