@@ -11,6 +11,7 @@ use pitchpipe_automl::offline::train::{Stack, Training};
 use pitchpipe_automl::offline::{Store, compact, import};
 use pitchpipe_automl::surrogate::Surrogate;
 
+use crate::corpus::Index;
 use crate::{published, python};
 
 /// What the embedded surrogate is made from, and how.
@@ -39,15 +40,13 @@ pub(crate) struct Options {
 
 /// Datasets that evaluation needs unseen: no surrogate of ours is trained on them.
 pub(crate) fn left_out() -> Result<BTreeSet<String>, String> {
-    let path = meta().join("left-out.tsv");
-    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let names = text.lines().skip(1).flat_map(|line| {
-        let mut cells = line.split('\t');
-        let file = cells.next().unwrap_or_default().split('.').next().unwrap_or_default();
-        let id = cells.next().unwrap_or_default();
-        [file.to_owned(), format!("openml-{id}")]
-    });
-    Ok(names.filter(|name| !name.is_empty() && name != "openml-").collect())
+    let mut names = BTreeSet::new();
+    for row in Index::read(&meta().join("left-out.tsv"))?.rows() {
+        let row = row?;
+        names.insert(row.name()?.to_owned());
+        names.insert(format!("openml-{}", row.text("openml_id")?));
+    }
+    Ok(names.into_iter().filter(|name| !name.is_empty() && name != "openml-").collect())
 }
 
 /// The folder of the compact store.

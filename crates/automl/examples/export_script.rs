@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use pitchpipe_automl::export::{Rule, Script};
+use pitchpipe_automl::export::{DecidedBy, Script};
 use pitchpipe_learn::{FitContext, PipelineId, SearchSpace};
 use pitchpipe_table::{
     CancelCheck, Dataset, MissingCells, OutputCells, OutputColumn, OutputFormat, ReadOptions,
@@ -35,7 +35,7 @@ fn write(dataset: &Dataset, id: PipelineId, folder: &Path) -> Result<(), Box<dyn
     let script = Script {
         schema,
         learners: &learners,
-        rule: Rule::MostProbable,
+        rule: DecidedBy::MostProbable,
         missing: &missing,
         seed: 0,
     };

@@ -8,7 +8,7 @@ use pitchpipe_automl::{
     export, importances,
 };
 use pitchpipe_cli::{report_json, schema_json};
-use pitchpipe_report::{HeldOut, ReportData};
+use pitchpipe_report::{HeldOutTable, ReportData};
 use pitchpipe_table::{Dataset, Decision, LabelType, Schema, write_atomically};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,8 +76,8 @@ impl Model {
     }
 
     /// What the model is worth on other rows.
-    fn held_out(&self, rows: &LabelledRows) -> Result<HeldOut, PredictError> {
-        HeldOut::of(&self.fitted, TABLE, &rows.dataset, rows.n_left_out)
+    fn held_out(&self, rows: &LabelledRows) -> Result<HeldOutTable, PredictError> {
+        HeldOutTable::of(&self.fitted, TABLE, &rows.dataset, rows.n_left_out)
     }
 
     /// The rule that a word means for this model.

@@ -26,7 +26,7 @@ pub struct ReportData<'a> {
     /// The names of the columns that the model expects.
     columns: Vec<&'a str>,
     history: Option<&'a History>,
-    held_out: Option<HeldOut>,
+    held_out: Option<HeldOutTable>,
     importance: Option<Value>,
     /// What rows importance was measured on, in words.
     importance_on: Option<String>,
@@ -38,7 +38,7 @@ pub struct ReportData<'a> {
 /// What a model is worth on a table that it was not fitted on.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
-pub struct HeldOut {
+pub struct HeldOutTable {
     /// The name of the table.
     pub file: String,
     /// How many rows had no class that the model knows.
@@ -53,7 +53,7 @@ pub struct HeldOut {
     pub curves: Curves,
 }
 
-impl HeldOut {
+impl HeldOutTable {
     /// What a model is worth on these rows of a table called `file`; `n_left_out` more had no class that it knows.
     pub fn of(
         model: &Model,
@@ -112,7 +112,7 @@ impl<'a> ReportData<'a> {
         rows: &Dataset,
         n_left_out: usize,
     ) -> Result<Self, PredictError> {
-        let data = self.with_held_out(HeldOut::of(model, file, rows, n_left_out)?);
+        let data = self.with_held_out(HeldOutTable::of(model, file, rows, n_left_out)?);
         Ok(match explain(model, rows, None)? {
             Some(explanation) => {
                 let n = explanation.n_rows;
@@ -124,7 +124,7 @@ impl<'a> ReportData<'a> {
     }
 
     /// The same with what the model is worth on another table.
-    pub fn with_held_out(self, held_out: HeldOut) -> Self {
+    pub fn with_held_out(self, held_out: HeldOutTable) -> Self {
         Self { held_out: Some(held_out), ..self }
     }
 

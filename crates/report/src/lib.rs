@@ -11,7 +11,7 @@ mod model_json;
 mod page;
 
 pub use comparison::{ComparedModel, ComparisonData};
-pub use data::{HeldOut, ReportData};
+pub use data::{HeldOutTable, ReportData};
 pub use live::{Live, LivePage, Recorded, UnreadableEvents};
 pub use model_json::{importance_json, report_json};
 pub use page::OPENING;

@@ -83,11 +83,6 @@ pub fn gram<T: Scalar>(
     Ok(Array2::from_shape_fn((n, n), |(i, j)| gram[(i, j)]))
 }
 
-/// The sum of squares, in double precision.
-pub fn squared_norm<T: Scalar>(tensor: ArrayViewD<'_, T>) -> f64 {
-    tensor.iter().map(|v| v.wide().powi(2)).sum()
-}
-
 /// The paper's relative error on the entries `among` marks: squared residual over squared truth,
 /// with no root. `None` where the truth is zero there or nothing is marked.
 pub fn relative_error<T: Scalar>(

@@ -3,8 +3,8 @@
 use ndarray::Array2;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::design::{
-    Criterion, DesignVectors, by_size, by_time, design_blocks, from_prior_by_time, random_by_time,
-    relax,
+    DesignVectors, Scalarization, by_size, by_time, design_blocks, from_prior_by_time,
+    random_by_time, relax,
 };
 use pitchpipe_surrogate::search::{Action, Actions};
 use proptest::prelude::*;
@@ -150,7 +150,7 @@ proptest! {
     #[test]
     fn the_relaxation_bounds_every_design_of_its_size(seed in 0.0..100.0f64) {
         let y = vectors(2, 7, seed);
-        let relaxed = relax(y.view(), &[1.0; 7], 3.0, Criterion::D).unwrap();
+        let relaxed = relax(y.view(), &[1.0; 7], 3.0, Scalarization::D).unwrap();
         prop_assert!(relaxed.shares.iter().all(|v| (0.0..=1.0).contains(v)));
         prop_assert!(relaxed.shares.iter().sum::<f64>() <= 3.0 + 1e-9);
         for a in 0..7 {
@@ -199,14 +199,14 @@ fn vectors_that_span_less_than_their_dimension_still_give_a_design() {
     let zeros = DesignVectors::new(Array2::zeros((3, 20)).view()).unwrap();
     assert!(matches!(by_size(&zeros, 4), Err(SurrogateError::Empty { .. })));
     assert!(!by_time(&zeros, &times(20, 1.0), 5.0).unwrap().pipelines.is_empty());
-    let singular = relax(y.view(), &times(20, 1.0), 5.0, Criterion::A);
+    let singular = relax(y.view(), &times(20, 1.0), 5.0, Scalarization::A);
     assert!(matches!(singular, Err(SurrogateError::NotConverged { .. })));
 }
 
 #[test]
 fn orthogonal_vectors_are_relaxed_evenly_whatever_the_criterion() {
     let y = Array2::from_shape_fn((3, 3), |(i, j)| if i == j { 1.0 } else { 0.0 });
-    for criterion in [Criterion::D, Criterion::A, Criterion::E] {
+    for criterion in [Scalarization::D, Scalarization::A, Scalarization::E] {
         let relaxed = relax(y.view(), &[1.0; 3], 1.5, criterion).unwrap();
         assert!(relaxed.shares.iter().all(|v| (v - 0.5).abs() < 0.02), "{criterion:?}");
         assert!(relaxed.gap < 0.01);
@@ -253,7 +253,7 @@ fn bad_input_is_a_typed_error() {
             matches!(r, Err(SurrogateError::NotPositive { at: 3, .. }))
         };
         assert!(refused(by_time(&vectors, &secs, 1.0).map(|_| ())));
-        assert!(refused(relax(y.view(), &secs, 1.0, Criterion::D).map(|_| ())));
+        assert!(refused(relax(y.view(), &secs, 1.0, Scalarization::D).map(|_| ())));
         assert!(refused(random_by_time(&secs, 1.0, false, 0).map(|_| ())));
     }
     let holed = Array2::from_elem((2, 3), f32::NAN);

@@ -5,7 +5,6 @@
 //! five folds; everything, the completion too, is learned without them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,6 +21,7 @@ use pitchpipe_surrogate::search::{Actions, Rule, SearchSettings};
 use pitchpipe_surrogate::simulate::{Recording, replay};
 use rayon::prelude::*;
 
+use crate::corpus::Index;
 use crate::reference::recorded::{N_ESTIMATORS, families, mean, mean_and_error};
 use crate::surrogate::{left_out, meta, published_store};
 
@@ -120,25 +120,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 /// Numbers of the groups that tables and published rows belong to: one source, one group.
 pub(super) fn groups(index: &Path, stack: &Stack) -> Result<BTreeMap<String, usize>, String> {
-    let text = fs::read_to_string(index).map_err(|e| format!("{}: {e}", index.display()))?;
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
-    let column = |name: &str| {
-        let found = header.iter().position(|h| *h == name);
-        found.ok_or_else(|| format!("{}: no column {name:?}", index.display()))
-    };
-    let (file, source, id) = (column("file")?, column("source")?, column("openml_id")?);
-    let mut sources: BTreeMap<String, usize> = BTreeMap::new();
+    let index = Index::read(index)?;
+    let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
     let mut groups = BTreeMap::new();
-    for line in lines {
-        let cells: Vec<&str> = line.split('\t').collect();
-        let cell = |at: usize| cells.get(at).copied().unwrap_or_default();
+    for row in index.rows() {
+        let row = row?;
         let next = sources.len();
-        let group = *sources.entry(cell(source).to_owned()).or_insert(next);
-        let name = cell(file).split('.').next().unwrap_or_default();
-        groups.insert(name.to_owned(), group);
-        if !cell(id).is_empty() {
-            groups.insert(format!("openml-{}", cell(id)), group);
+        let group = *sources.entry(row.text("source")?).or_insert(next);
+        groups.insert(row.name()?.to_owned(), group);
+        match row.text("openml_id")? {
+            "" => {}
+            id => _ = groups.insert(format!("openml-{id}"), group),
         }
     }
     let known: BTreeSet<&String> = stack.rows.iter().map(|r| &r.name).collect();

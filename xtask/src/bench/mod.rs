@@ -2,6 +2,7 @@
 
 mod automl;
 mod boosting;
+mod build;
 mod columns;
 mod cores;
 mod design;
@@ -44,6 +45,8 @@ enum What {
     Table,
     /// Boosting on histograms next to LightGBM, XGBoost, CatBoost and scikit-learn, with equal settings.
     Boosting(boosting::Options),
+    /// The program compiled from nothing: how long that takes, and how large it gets.
+    Build(build::Options),
     /// Cross-validation of each estimator type, pipeline by pipeline, next to scikit-learn.
     Learn(learn::Options),
     /// The whole slice of 23,424 pipelines of one table, next to scikit-learn.
@@ -87,6 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
         What::Boosting(options) => boosting::run(options),
+        What::Build(options) => build::run(options),
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),

@@ -3,7 +3,7 @@
 use cpu_time::ThreadTime;
 use ndarray::{Array2, ArrayView2, Axis};
 use pitchpipe_surrogate::design::{
-    Criterion, Design, DesignVectors, by_time, deviations, random_by_time, relax,
+    Design, DesignVectors, Scalarization, by_time, deviations, random_by_time, relax,
 };
 use pitchpipe_surrogate::simulate::Row;
 use pitchpipe_surrogate::{Pca, SurrogateError, least_squares};
@@ -134,7 +134,7 @@ impl Left<'_> {
                 "weighted" => {
                     by_time(&DesignVectors::weighted(y.view(), &deviations)?, secs, limit)
                 }
-                "convex" => Ok(relax(y.view(), secs, limit, Criterion::D)?.round(secs, limit)),
+                "convex" => Ok(relax(y.view(), secs, limit, Scalarization::D)?.round(secs, limit)),
                 _ => random_by_time(secs, limit, true, self.out as u64),
             }
         };

@@ -6,7 +6,7 @@ use cpu_time::ThreadTime;
 use ndarray::{Array2, ArrayView2, Axis};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{PriorRows, PriorSettings, Scale};
-use pitchpipe_surrogate::design::{Criterion, DesignVectors, by_time, random_by_time, relax};
+use pitchpipe_surrogate::design::{DesignVectors, Scalarization, by_time, random_by_time, relax};
 use pitchpipe_surrogate::least_squares;
 use rayon::prelude::*;
 
@@ -107,7 +107,7 @@ fn slice_dataset(
             Ok(by_time(&DesignVectors::weighted(y.view(), &sigma)?, &secs, limit)?.pipelines)
         })?;
         let relaxed = timed(&|| {
-            Ok(relax(y.view(), &secs, limit, Criterion::D)?.round(&secs, limit).pipelines)
+            Ok(relax(y.view(), &secs, limit, Scalarization::D)?.round(&secs, limit).pipelines)
         })?;
         let random = timed(&|| Ok(random_by_time(&secs, limit, true, out as u64)?.pipelines))?;
         let designs = [&greedy, &weighted, &relaxed, &random, &greedy, &random];

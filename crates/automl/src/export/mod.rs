@@ -35,7 +35,7 @@ pub struct Script<'a> {
     /// The base learners, each with its weight.
     pub learners: &'a [(f64, Pipeline)],
     /// How a row's class is decided.
-    pub rule: Rule,
+    pub rule: DecidedBy,
     /// The cells that stand for a missing value.
     pub missing: &'a [String],
     /// The seed of the estimators that draw random numbers.
@@ -44,7 +44,7 @@ pub struct Script<'a> {
 
 /// How the answers of the base learners become one class.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Rule {
+pub enum DecidedBy {
     /// Each base learner has as many votes as its weight.
     MajorityVote,
     /// The class with the largest mean probability.
@@ -76,10 +76,10 @@ pub fn script_of(model: &Model) -> Result<String, ExportError> {
     let learners: Vec<(f64, Pipeline)> =
         model.base_learners().iter().map(|l| (l.weight(), l.pipeline().clone())).collect();
     let rule = match (model.combination(), model.decision()) {
-        (Combination::Vote, _) => Rule::MajorityVote,
-        (Combination::Average, Decision::Native | Decision::Accuracy) => Rule::MostProbable,
-        (Combination::Average, Decision::BalancedAccuracy) => Rule::BalancedAccuracy,
-        (Combination::Average, Decision::BalancedError) => Rule::BalancedError,
+        (Combination::Vote, _) => DecidedBy::MajorityVote,
+        (Combination::Average, Decision::Native | Decision::Accuracy) => DecidedBy::MostProbable,
+        (Combination::Average, Decision::BalancedAccuracy) => DecidedBy::BalancedAccuracy,
+        (Combination::Average, Decision::BalancedError) => DecidedBy::BalancedError,
     };
     let (missing, seed) = (schema.reading().missing.tokens(), model.report().seed);
     Script { schema, learners: &learners, rule, missing: &missing, seed }.text()
@@ -260,19 +260,19 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
 
     fn rule(&self) -> String {
         let (why, body) = match self.rule {
-            Rule::MajorityVote => ("The class with the most votes.", "votes"),
-            Rule::MostProbable => ("The most probable class.", "votes"),
-            Rule::BalancedAccuracy => (
+            DecidedBy::MajorityVote => ("The class with the most votes.", "votes"),
+            DecidedBy::MostProbable => ("The most probable class.", "votes"),
+            DecidedBy::BalancedAccuracy => (
                 "The class that is most probable next to its share: best for the mean recall.",
                 "votes / shares",
             ),
-            Rule::BalancedError => (
+            DecidedBy::BalancedError => (
                 "The class that gains most over its share: best for the balanced error rate.",
                 "(votes - shares) / (shares * (1 - shares))",
             ),
         };
         let answers = match self.rule {
-            Rule::MajorityVote => {
+            DecidedBy::MajorityVote => {
                 "np.eye(len(model.classes_))[np.searchsorted(model.classes_, model.predict(x))]"
             }
             _ => "model.predict_proba(x)",

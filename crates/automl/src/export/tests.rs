@@ -14,7 +14,7 @@ fn schema(text: &str) -> std::sync::Arc<Schema> {
     dataset.schema().unwrap().clone()
 }
 
-fn script(learners: &[(f64, Pipeline)], rule: Rule) -> String {
+fn script(learners: &[(f64, Pipeline)], rule: DecidedBy) -> String {
     let schema = schema(TABLE);
     Script { schema: &schema, learners, rule, missing: &["NA".to_owned()], seed: 7 }.text().unwrap()
 }
@@ -27,7 +27,7 @@ fn pipeline(text: &str) -> Pipeline {
 fn a_pipeline_is_written_step_by_step() {
     let boosted = "impute(mean) > one_hot > standardise > select_k_best(50%) > \
                    gradient_boosting(learning_rate=0.25, max_depth=3, max_features=all)";
-    let text = script(&[(0.75, pipeline(boosted))], Rule::BalancedError);
+    let text = script(&[(0.75, pipeline(boosted))], DecidedBy::BalancedError);
     let expected = "    (0.75, make_pipeline(
         SimpleImputer(strategy=\"mean\"),
         one_hot(),
@@ -48,7 +48,7 @@ fn boosted_histograms_are_given_gaps_and_categories_as_they_are() {
     let boosted = "keep_gaps > categories > unscaled > all_features > histogram_boosting(learning_rate=0.1, \
                    max_leaf_nodes=31, min_samples_leaf=20, l2_regularization=1, column_share=1, row_share=1, \
                    max_iter=200)";
-    let text = script(&[(1.0, pipeline(boosted))], Rule::MostProbable);
+    let text = script(&[(1.0, pipeline(boosted))], DecidedBy::MostProbable);
     let expected = "make_pipeline(
         FunctionTransformer(unseen_is_missing),
         HistGradientBoostingClassifier(learning_rate=0.1, max_leaf_nodes=31, min_samples_leaf=20, \
@@ -68,7 +68,7 @@ fn many_levels_are_told_apart_by_how_frequent_they_are() {
     let schema = schema(&std::iter::once("shop,kind\n".to_owned()).chain(rows).collect::<String>());
     let of = |steps: &str| {
         let learners = [(1.0, pipeline(steps))];
-        let rule = Rule::MostProbable;
+        let rule = DecidedBy::MostProbable;
         Script { schema: &schema, learners: &learners, rule, missing: &[], seed: 7 }.text().unwrap()
     };
     let boosted = of(
@@ -86,7 +86,7 @@ fn many_levels_are_told_apart_by_how_frequent_they_are() {
 #[test]
 fn only_what_is_used_is_imported() {
     let bayes = "impute(constant) > codes > unscaled > all_features > gaussian_nb";
-    let text = script(&[(1.0, pipeline(bayes))], Rule::MostProbable);
+    let text = script(&[(1.0, pipeline(bayes))], DecidedBy::MostProbable);
     assert!(text.contains("from sklearn.naive_bayes import GaussianNB\n"));
     for absent in
         ["import re\n", "SoftDecisions", "StandardScaler", "OneHotEncoder", "VERSION", "ensemble"]
@@ -100,7 +100,7 @@ fn only_what_is_used_is_imported() {
 fn every_estimator_has_an_expression() {
     for spec in SearchSpace::all().estimators() {
         let one = Pipeline { preparation: Preparation::default(), estimator: spec.clone() };
-        let text = script(&[(1.0, one)], Rule::MajorityVote);
+        let text = script(&[(1.0, one)], DecidedBy::MajorityVote);
         assert!(text.contains(&spec.scikit_learn(&mut PythonScript::new(3, 7))), "{spec}");
         assert!(text.contains("model.predict(x)"));
     }

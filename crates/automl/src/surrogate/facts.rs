@@ -67,11 +67,6 @@ pub struct RuntimeAccuracy {
 }
 
 impl TrainingFacts {
-    /// Whether a dataset of this content was trained on.
-    pub fn knows_content(&self, content: &str) -> bool {
-        self.datasets.iter().any(|d| d.content.as_deref() == Some(content))
-    }
-
     /// Training datasets of our own, and published ones.
     pub fn counts(&self) -> (usize, usize) {
         let published = self.datasets.iter().filter(|d| d.is_published).count();

@@ -5,14 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::component::above_zero;
 use crate::scikit_learn::{PythonHelper, PythonScript};
-use crate::{
-    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, Member,
-    ModelSize, Prediction,
-};
+use crate::{Character, Estimator, FamilyCost, Features, FitContext, FitError, Member, ModelSize};
 
-use super::linear::calibrate::Calibration;
+use super::linear::calibrated::FittedMargins;
 use super::linear::family::{Fit, fit_on_shared, only, predict_each};
-use super::linear::model::{LinearModel, split_intercept};
 use super::linear::rows::Rows;
 use super::linear::{dual, n_problems, one_vs_rest};
 
@@ -31,31 +27,8 @@ impl Default for LinearSvm {
     }
 }
 
-/// Only [`LinearSvm::fit`] makes one, so it can always predict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FittedLinearSvm {
-    model: LinearModel,
-    calibration: Calibration,
-}
-
-impl Classifier for FittedLinearSvm {
-    fn n_classes(&self) -> usize {
-        self.model.n_classes()
-    }
-
-    fn is_sound(&self, n_cols: usize) -> bool {
-        self.model.is_sound(n_cols)
-    }
-
-    fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
-        let decisions = self.model.decide(x, ctx)?;
-        let labels = decisions.labels();
-        Ok(Prediction { probabilities: self.calibration.probabilities(decisions), labels })
-    }
-}
-
 impl Estimator for LinearSvm {
-    type Fitted = FittedLinearSvm;
+    type Fitted = FittedMargins;
 
     const NAME: &'static str = "linear_svm";
 
@@ -81,7 +54,7 @@ impl Estimator for LinearSvm {
         format!("SoftDecisions({class}(C={:?}, dual=True, random_state={seed}))", self.c)
     }
 
-    fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedLinearSvm, FitError> {
+    fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedMargins, FitError> {
         only(fit_family(std::slice::from_ref(self), x, y, ctx))
     }
 
@@ -96,7 +69,7 @@ impl Estimator for LinearSvm {
         test: &Features,
         keep_models: bool,
         ctx: &FitContext,
-    ) -> Vec<Result<Member<FittedLinearSvm>, FitError>> {
+    ) -> Vec<Result<Member<FittedMargins>, FitError>> {
         predict_each(fit_family(members, x, y, ctx), test, keep_models, ctx)
     }
 }
@@ -107,22 +80,19 @@ fn fit_family(
     x: &Features,
     y: &Labels,
     ctx: &FitContext,
-) -> Vec<Fit<FittedLinearSvm>> {
+) -> Vec<Fit<FittedMargins>> {
     let name = LinearSvm::NAME;
     let cs: Vec<f64> = members.iter().map(|member| member.c).collect();
     let share = || dual::Shared::new(Rows::raw(x, true, ctx, name)?, &cs, ctx);
     // Classes draw their own orders; the same ones for every c.
     let stream = ctx.stream().named(name);
     fit_on_shared(members, share, |member, shared| {
-        let outputs = (0..n_problems(y.n_classes()))
+        let solutions = (0..n_problems(y.n_classes()))
             .map(|k| {
                 let targets = one_vs_rest(y, k, shared.rows().n_padded());
                 shared.solve(&targets, member.c, stream.child(k as u64), ctx)
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let calibration = Calibration::fit(shared.rows(), y, &outputs);
-        let outputs = outputs.into_iter().map(split_intercept).collect();
-        let model = LinearModel::new(name, y.n_classes(), x.n_cols(), outputs)?;
-        Ok(FittedLinearSvm { model, calibration })
+        FittedMargins::new(name, solutions, shared.rows(), x, y)
     })
 }

@@ -4,14 +4,10 @@ use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
 use crate::scikit_learn::{PythonHelper, PythonScript};
-use crate::{
-    Character, Classifier, Estimator, FamilyCost, Features, FitContext, FitError, ModelSize,
-    Prediction,
-};
+use crate::{Character, Estimator, FamilyCost, Features, FitContext, FitError, ModelSize};
 
-use super::linear::calibrate::Calibration;
+use super::linear::calibrated::FittedMargins;
 use super::linear::lanes::{Kernel, Lanes, Quad, axpy, dispatch, dot, touch};
-use super::linear::model::{LinearModel, split_intercept};
 use super::linear::n_problems;
 use super::linear::rows::Rows;
 use super::linear::shuffle::shuffle;
@@ -21,13 +17,6 @@ use super::linear::shuffle::shuffle;
 pub struct Perceptron {}
 
 settings!(Perceptron {});
-
-/// Only [`Perceptron::fit`] makes one, so it can always predict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FittedPerceptron {
-    model: LinearModel,
-    calibration: Calibration,
-}
 
 /// scikit-learn's defaults.
 const MAX_EPOCHS: usize = 1000;
@@ -40,24 +29,8 @@ const AHEAD: usize = 3;
 /// Numbers read between two looks at the clock: about a millisecond.
 const SLICE: usize = 1 << 20;
 
-impl Classifier for FittedPerceptron {
-    fn n_classes(&self) -> usize {
-        self.model.n_classes()
-    }
-
-    fn is_sound(&self, n_cols: usize) -> bool {
-        self.model.is_sound(n_cols)
-    }
-
-    fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
-        let decisions = self.model.decide(x, ctx)?;
-        let labels = decisions.labels();
-        Ok(Prediction { probabilities: self.calibration.probabilities(decisions), labels })
-    }
-}
-
 impl Estimator for Perceptron {
-    type Fitted = FittedPerceptron;
+    type Fitted = FittedMargins;
 
     const NAME: &'static str = "perceptron";
 
@@ -83,20 +56,12 @@ impl Estimator for Perceptron {
         format!("SoftDecisions({class}(random_state={seed}))")
     }
 
-    fn fit(
-        &self,
-        x: &Features,
-        y: &Labels,
-        ctx: &FitContext,
-    ) -> Result<FittedPerceptron, FitError> {
+    fn fit(&self, x: &Features, y: &Labels, ctx: &FitContext) -> Result<FittedMargins, FitError> {
         let rows = Rows::raw(x, true, ctx, Self::NAME)?;
         let weights = train(&rows, y, ctx)?;
         let output = |w: &[Quad]| w.as_flattened()[..rows.d].to_vec();
-        let outputs: Vec<Vec<f64>> = weights.chunks_exact(rows.stride).map(output).collect();
-        let calibration = Calibration::fit(&rows, y, &outputs);
-        let outputs = outputs.into_iter().map(split_intercept).collect();
-        let model = LinearModel::new(Self::NAME, y.n_classes(), x.n_cols(), outputs)?;
-        Ok(FittedPerceptron { model, calibration })
+        let solutions = weights.chunks_exact(rows.stride).map(output).collect();
+        FittedMargins::new(Self::NAME, solutions, &rows, x, y)
     }
 }
 

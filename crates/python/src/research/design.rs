@@ -1,7 +1,7 @@
 //! Experiment designs.
 
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pitchpipe_surrogate::design::{self, Criterion, Design, DesignVectors};
+use pitchpipe_surrogate::design::{self, Design, DesignVectors, Scalarization};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -87,9 +87,9 @@ pub(crate) fn design_relaxed<'py>(
     criterion: &str,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64, f64, Chosen)> {
     let criterion = match criterion {
-        "D" => Criterion::D,
-        "A" => Criterion::A,
-        "E" => Criterion::E,
+        "D" => Scalarization::D,
+        "A" => Scalarization::A,
+        "E" => Scalarization::E,
         other => {
             let what = format!("there is no criterion {other:?}; choose among D, A and E");
             return Err(PyValueError::new_err(what));

@@ -13,7 +13,7 @@ mod relaxation;
 pub use blocks::{BlockDesign, design_blocks};
 pub use greedy::{by_size, by_time, from_prior_by_time};
 pub use random::random_by_time;
-pub use relaxation::{Criterion, Relaxed, relax};
+pub use relaxation::{Relaxed, Scalarization, relax};
 
 use ndarray::ArrayView2;
 

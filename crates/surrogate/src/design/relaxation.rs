@@ -11,7 +11,7 @@ use crate::error::SurrogateError;
 
 /// Which scalarization of the covariance of the estimate is made small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Criterion {
+pub enum Scalarization {
     /// Its determinant.
     D,
     /// Its trace: the mean squared error.
@@ -20,7 +20,7 @@ pub enum Criterion {
     E,
 }
 
-impl Criterion {
+impl Scalarization {
     /// Kiefer's family: the trace of the covariance's `p`-th power; `None` is the limit 0, the determinant.
     fn power(self) -> Option<i32> {
         match self {
@@ -71,7 +71,7 @@ pub fn relax(
     y: ArrayView2<f32>,
     secs: &[f64],
     limit_secs: f64,
-    criterion: Criterion,
+    criterion: Scalarization,
 ) -> Result<Relaxed, SurrogateError> {
     let (k, n) = y.dim();
     if y.is_empty() {
@@ -134,7 +134,7 @@ fn blend(from: &Mat<f64>, to: &Mat<f64>, step: f64) -> Mat<f64> {
 }
 
 /// The objective at an information matrix, from its eigenvalues; `None` where it is singular.
-fn objective(eigenvalues: &[f64], criterion: Criterion) -> Option<f64> {
+fn objective(eigenvalues: &[f64], criterion: Scalarization) -> Option<f64> {
     let largest = eigenvalues.iter().copied().fold(0.0, f64::max);
     if eigenvalues.iter().any(|&v| !v.is_finite() || v <= 1e-13 * largest) {
         return None;
@@ -151,7 +151,7 @@ fn objective(eigenvalues: &[f64], criterion: Criterion) -> Option<f64> {
 }
 
 /// The objective and its gradient in the shares.
-fn value(y: &Mat<f64>, x: &Mat<f64>, criterion: Criterion) -> Option<(f64, Vec<f64>)> {
+fn value(y: &Mat<f64>, x: &Mat<f64>, criterion: Scalarization) -> Option<(f64, Vec<f64>)> {
     let eigen = x.self_adjoint_eigen(Side::Lower).ok()?;
     let values: Vec<f64> = (0..x.nrows()).map(|i| eigen.S()[i]).collect();
     let objective = objective(&values, criterion)?;
@@ -189,7 +189,12 @@ fn knapsack(gradient: &[f64], secs: &[f64], limit_secs: f64) -> Vec<f64> {
 }
 
 /// The step to the best point between here and there, by golden section; `None` where none is better.
-fn line_search(here: &Mat<f64>, there: &Mat<f64>, now: f64, criterion: Criterion) -> Option<f64> {
+fn line_search(
+    here: &Mat<f64>,
+    there: &Mat<f64>,
+    now: f64,
+    criterion: Scalarization,
+) -> Option<f64> {
     let at = |step: f64| {
         let values = blend(here, there, step).self_adjoint_eigenvalues(Side::Lower).ok();
         values.and_then(|v| objective(&v, criterion)).unwrap_or(f64::NEG_INFINITY)

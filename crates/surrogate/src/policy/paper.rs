@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView2};
 
 use super::overhead::{Overhead, Overheads};
 use super::vectors::{RankRule, Vectors};
-use crate::design::{Criterion, DesignVectors, by_time, random_by_time, relax};
+use crate::design::{DesignVectors, Scalarization, by_time, random_by_time, relax};
 use crate::error::SurrogateError;
 use crate::least_squares::least_squares;
 use crate::policy::{Next, Observation, Policy, Step};
@@ -217,7 +217,7 @@ impl PaperLoop {
                 let own: Vec<f64> = allowed.iter().map(|&j| deviations[j]).collect();
                 by_time(&DesignVectors::weighted(y.view(), &own)?, &secs, limit)?
             }
-            DesignRule::Convex => match relax(y.view(), &secs, limit, Criterion::D) {
+            DesignRule::Convex => match relax(y.view(), &secs, limit, Scalarization::D) {
                 Ok(relaxed) => relaxed.round(&secs, limit),
                 // Where what fits the round does not span the space, the relaxation has no optimum.
                 Err(SurrogateError::NotConverged { .. }) => {

@@ -67,11 +67,6 @@ impl Metric {
         !matches!(self, Self::BalancedError | Self::LogLoss)
     }
 
-    /// Whether it looks at probabilities rather than at predicted labels.
-    pub fn uses_probabilities(self) -> bool {
-        matches!(self, Self::LogLoss | Self::RocAuc)
-    }
-
     /// The rule that turns calibrated probabilities into the labels this metric rewards most.
     ///
     /// For macro F1 no rule looks at one row alone; the mean recall's comes nearest.

@@ -6,6 +6,7 @@ use pitchpipe_learn::Stream;
 use pitchpipe_table::{CancelCheck, ReadOptions, Source, holdout, read};
 
 use super::super::automl::export::{target, write_parquet};
+use crate::corpus::Index;
 
 /// The share of rows that the search does not see.
 const HELD_OUT: f64 = 0.3;
@@ -13,9 +14,9 @@ const HELD_OUT: f64 = 0.3;
 /// The names in the corpus's index, or those of them that were asked for.
 pub(in crate::bench) fn names(corpus: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
     let path = corpus.join("INDEX.tsv");
-    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let name = |line: &str| line.split('\t').next().map(|n| n.trim_end_matches(".arff.gz").into());
-    let all: Vec<String> = text.lines().skip(1).filter_map(name).collect();
+    let index = Index::read(&path)?;
+    let all: Vec<String> =
+        index.rows().map(|row| Ok(row?.name()?.to_owned())).collect::<Result<_, String>>()?;
     if let Some(unknown) = wanted.iter().find(|w| !all.contains(w)) {
         return Err(format!("{}: no dataset {unknown:?}", path.display()));
     }

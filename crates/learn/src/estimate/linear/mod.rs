@@ -1,6 +1,7 @@
 //! What the linear estimators share: SIMD arithmetic, padded rows, decision values, and the solvers.
 
 pub(crate) mod calibrate;
+pub(crate) mod calibrated;
 pub(crate) mod dual;
 pub(crate) mod family;
 pub(crate) mod gram;
