@@ -83,8 +83,11 @@ def test_a_browser_that_leaves_changes_nothing_and_sees_the_present_when_it_come
     chromium.open(one.url)
     few = chromium.wait_for(POINTS)
     chromium.leave()
-    chromium.open(one.url)
+    # On a phone this time.
+    chromium.open(one.url, width=390, height=844)
     assert chromium.wait_for("RUN.begun && RUN.trials.length") >= few
+    chromium.wait_for("document.querySelector('#thread-list td') !== null")
+    assert chromium.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it is wider than the screen"
     chromium.leave()
     code, printed, _ = one.end()
     assert code == 0 and "saved: m.pp" in printed and "report: r.html" in printed

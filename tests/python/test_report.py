@@ -181,7 +181,7 @@ def test_a_report_on_other_rows_has_their_scores_and_what_matters_there(chromium
         shown = check_page(chromium, tmp_path / "r.html", **how)
     evaluated = json.loads(run(tmp_path, "evaluate", "m.pp", "holdout.csv", "--json"))
     check_texts(shown, {"report": json.loads(run(tmp_path, "inspect", "m.pp", "--json"))["report"]["standard_errors"],
-                        "held_out": data_of(tmp_path / "r.html")["held_out"]["standard_errors"]})
+                        "held_out": data_of(tmp_path / "r.html")["held_out"]["evaluation"]["standard_errors"]})
     threshold = data_of(tmp_path / "r.html")["held_out"]["curves"]["threshold"]
     assert float(shown["held_out.curves.threshold"][0]) == threshold
     for metric, value in evaluated["scores"].items():
@@ -282,7 +282,7 @@ def test_a_table_is_sorted_by_the_keyboard(chromium, tmp_path):
     fit(tmp_path, table(100, 2))
     check_page(chromium, tmp_path / "fit.html")
     column = "Array.from(document.querySelectorAll('#leaderboard tbody tr'), r => +r.querySelector('[data-key$=secs]').dataset.value)"
-    chromium.evaluate("Array.from(document.querySelectorAll('#leaderboard th button')).find(b => b.textContent === 'CPU s').focus()")
+    chromium.evaluate("Array.from(document.querySelectorAll('#leaderboard th button')).find(b => b.textContent === 'CPU').focus()")
     for kind in ("keyDown", "keyUp"):
         chromium.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
     times = chromium.evaluate(column)
@@ -304,6 +304,14 @@ def test_models_are_compared_row_by_row(chromium, tmp_path):
     shown = check_page(chromium, tmp_path / "c.html")
     for key, (value, _) in shown.items():
         assert float(value) == resolve(compared, key), key
-    check_texts(shown)
+    for i, model in enumerate(compared["models"]):
+        own = {key: both for key, both in shown.items() if key.startswith(f"models.{i}.")}
+        assert len(own) >= 6
+        check_texts(own, {"models": model["evaluation"]["standard_errors"]})
+    sentence = chromium.evaluate("document.querySelector('.verdict').textContent")
+    assert "Of the 2 others, 1 differs from" in sentence and "good.pp" in sentence
+    # Nothing is cut at the right of a desk's screen.
+    assert chromium.evaluate("Array.from(document.querySelectorAll('.scroll')).every(e => e.scrollWidth <= e.clientWidth)")
+    check_page(chromium, tmp_path / "c.html", width=390)
     text = run(tmp_path, "compare", "good.pp", "m.pp", "--table", "holdout.csv")
     assert f"{compared['models'][2]['error']:.4f}" in text

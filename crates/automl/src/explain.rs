@@ -17,6 +17,12 @@ const N_ROWS: usize = 200;
 /// Fewer rows than this say nothing.
 const LEAST_ROWS: usize = 30;
 
+/// Means of fewer rows than this would say little of a dependence.
+const LEAST_ROWS_OF_MEANS: usize = 20;
+
+/// The share of the time that is left after importance which dependence plans with.
+const DEPENDENCE_SHARE: f64 = 0.7;
+
 /// Rows that tell how long a prediction takes.
 const TIMED_ROWS: usize = 200;
 
@@ -100,20 +106,37 @@ fn explain_within(
     let mut importance = importances_within(model, &rows, &ctx)?;
     let took = start.elapsed();
     importance.sort_by(|a, b| b.increase.total_cmp(&a.increase));
-    let few = sample(dataset, N_ROWS);
-    let mut dependence = Vec::new();
-    for worth in importance.iter().take(N_COLUMNS) {
-        if deadline.is_some_and(|d| Instant::now() + took.max(Duration::from_millis(1)) > d) {
-            break;
+    let n_predicted = rows.n_rows() as f64 * (1.0 + SHUFFLES * columns.len() as f64);
+    let (n_columns, n_few) = match deadline {
+        None => (N_COLUMNS, N_ROWS),
+        Some(end) => {
+            let left = end.saturating_duration_since(Instant::now());
+            affordable(left, took.as_secs_f64() / n_predicted, columns.len())
         }
+    };
+    let few = sample(dataset, n_few);
+    let mut dependence = Vec::new();
+    for worth in importance.iter().take(n_columns) {
         let Some((_, features)) = columns.iter().find(|c| c.0 == worth.column) else { continue };
         if let [feature] = features[..] {
             let input = Input { model, rows: &few, column: &worth.column, feature };
-            dependence.extend(input.dependence(&ctx)?);
+            match input.dependence(&ctx) {
+                // What is there by then is shown.
+                Err(_) if deadline.is_some_and(|d| Instant::now() >= d) => break,
+                other => dependence.extend(other?),
+            }
         }
     }
     let n_rows = rows.n_rows().min(crate::importance::MAX_ROWS);
     Ok(Some(Explanation { n_rows, importance, dependence }))
+}
+
+/// Of how many columns dependence can be shown in the time that is left, and over how many rows: rather fewer rows than
+/// fewer columns.
+fn affordable(left: Duration, secs_a_row: f64, n_columns: usize) -> (usize, usize) {
+    let values = DEPENDENCE_SHARE * left.as_secs_f64() / (secs_a_row * N_VALUES as f64);
+    let n_columns = N_COLUMNS.min(n_columns).min((values / LEAST_ROWS_OF_MEANS as f64) as usize);
+    (n_columns, N_ROWS.min((values / n_columns.max(1) as f64) as usize))
 }
 
 fn sample(dataset: &Dataset, most: usize) -> Dataset {
@@ -215,6 +238,17 @@ fn most_common(codes: &[u32], n_levels: usize) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn little_time_takes_rows_from_dependence_and_then_columns() {
+        let of = |secs| affordable(Duration::from_secs_f64(secs), 1e-4, 9);
+        assert_eq!(of(10.0), (N_COLUMNS, N_ROWS));
+        let (n_columns, n_rows) = of(0.5);
+        assert!(n_columns == N_COLUMNS && (20..N_ROWS).contains(&n_rows), "{n_rows}");
+        let (n_columns, n_rows) = of(0.15);
+        assert!((1..N_COLUMNS).contains(&n_columns) && n_rows >= 20, "{n_columns} {n_rows}");
+        assert_eq!(of(0.0).0, 0);
+    }
 
     #[test]
     fn quantiles_are_distinct_and_leave_out_what_is_missing() {

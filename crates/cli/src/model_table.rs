@@ -43,18 +43,29 @@ pub(crate) fn read_for(
 ) -> Result<RawTable, Failure> {
     let source = Source::from_argument(file);
     let source = source.kept()?;
+    read_from(schema, &source, reading, as_text, cancel)
+}
+
+/// The same of a source that can be read again.
+pub(crate) fn read_from(
+    schema: &Schema,
+    source: &Source,
+    reading: &ReadingArgs,
+    as_text: AsText<'_>,
+    cancel: &CancelCheck,
+) -> Result<RawTable, Failure> {
     // A table without rows has no predictions, which is no error.
     let options =
         |columns: Vec<String>| ReadOptions { allow_no_rows: true, ..reading.options(columns) };
     let columns = match as_text {
         AsText::These(columns) => columns.to_vec(),
         AsText::All => {
-            let table = schema.read(&source, options(Vec::new()), cancel)?;
+            let table = schema.read(source, options(Vec::new()), cancel)?;
             table.columns.into_iter().map(|column| column.name).collect()
         }
     };
     schema
-        .read(&source, options(columns), cancel)
+        .read(source, options(columns), cancel)
         .map_err(|error| Failure::from(error).of_a_models_table())
 }
 

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use pitchpipe_automl::{Model, Predictions};
 use pitchpipe_table::{
-    CancelCheck, OutputCells, OutputColumn, OutputFormat, RawTable, Source, check_writable,
-    write_atomically,
+    CancelCheck, Cells, OutputCells, OutputColumn, OutputFormat, RawColumn, RawTable, Source,
+    check_writable, write_atomically,
 };
 
 use crate::Done;
 use crate::console::print;
 use crate::decision::DecisionArg;
 use crate::failure::Failure;
-use crate::model_table::{AsText, load, read_for, schema_of};
+use crate::model_table::{AsText, load, read_from, schema_of};
 use crate::notes::{Voice, tell};
 use crate::output::check_is_no_input;
 use crate::table_args::ReadingArgs;
@@ -95,8 +95,16 @@ fn predict(args: &PredictArgs) -> Result<Done, Failure> {
         false => AsText::These(&args.keep),
     };
     let cancel = CancelCheck::never();
-    let table = read_for(schema, &args.file, &args.reading, as_text, &cancel)?;
-    let mut columns = kept(args, &table, &file)?;
+    let source = Source::from_argument(&args.file);
+    let source = source.kept()?;
+    // A format with types has numbers where the table has them.
+    let has_types = matches!(format, OutputFormat::Parquet | OutputFormat::Arrow);
+    let numeric = match has_types && !args.keep.is_empty() {
+        true => numbers(&read_from(schema, &source, &args.reading, AsText::NONE, &cancel)?),
+        false => HashSet::new(),
+    };
+    let table = read_from(schema, &source, &args.reading, as_text, &cancel)?;
+    let mut columns = kept(args, &table, &numeric, &file)?;
     let answer =
         model.predict_table(table).map_err(|error| Failure::of_prediction(&file, &error))?;
     tell(Voice::text(args.quiet), &file, &answer.notes);
@@ -120,8 +128,19 @@ fn predict(args: &PredictArgs) -> Result<Done, Failure> {
     }
 }
 
+/// The names of a table's columns of numbers.
+fn numbers(table: &RawTable) -> HashSet<String> {
+    let is_numeric = |column: &&RawColumn| matches!(column.cells, Cells::Numbers { .. });
+    table.columns.iter().filter(is_numeric).map(|column| column.name.clone()).collect()
+}
+
 /// The columns of the table that are copied.
-fn kept(args: &PredictArgs, table: &RawTable, file: &str) -> Result<Vec<OutputColumn>, Failure> {
+fn kept(
+    args: &PredictArgs,
+    table: &RawTable,
+    numeric: &HashSet<String>,
+    file: &str,
+) -> Result<Vec<OutputColumn>, Failure> {
     let is_all = args.keep.iter().any(|name| name == ALL);
     let has = |name: &&String| table.columns.iter().any(|column| column.name == **name);
     if let Some(name) = args.keep.iter().filter(|_| !is_all).find(|name| !has(name)) {
@@ -136,7 +155,12 @@ fn kept(args: &PredictArgs, table: &RawTable, file: &str) -> Result<Vec<OutputCo
     Ok(columns
         .map(|column| OutputColumn {
             name: column.name.clone(),
-            cells: OutputCells::from(column.cells.clone()),
+            cells: match OutputCells::from(column.cells.clone()) {
+                OutputCells::Text { codes, texts } if numeric.contains(&column.name) => {
+                    OutputCells::Written { codes, texts }
+                }
+                cells => cells,
+            },
         })
         .collect())
 }

@@ -115,7 +115,7 @@ fn text(failure: &Failure) -> String {
 }
 
 /// Flags and what Python calls them; whether they take a list of names, a value, or stand alone here.
-const NAMES: [(&str, &str, Takes); 13] = [
+const NAMES: [(&str, &str, Takes); 14] = [
     ("--categorical", "categorical_features", Takes::Names),
     ("--numeric", "numeric_features", Takes::Names),
     ("--exclude", "exclude", Takes::Names),
@@ -125,6 +125,7 @@ const NAMES: [(&str, &str, Takes); 13] = [
     ("--seed", "random_state", Takes::Nothing),
     ("--method", "method", Takes::Nothing),
     ("--surrogate", "surrogate", Takes::Nothing),
+    ("--holdout", "holdout", Takes::Nothing),
     ("--group", "group", Takes::Nothing),
     ("--time-order", "time_order", Takes::Nothing),
     ("--target", "y", Takes::Nothing),

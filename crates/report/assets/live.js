@@ -76,7 +76,7 @@ function layout() {
     el("ul", { class: "facts" }, fact("n-finished", "pipelines finished"), fact("n-lost", "failed or out of time"),
       fact("best-error", "error of the best pipeline"), fact("ensemble-error", "error of the ensemble"), fact("rows", "rows searched with")),
     slot("progress", "p"), stop));
-  section("threads", DATA.is_replay ? "What ran then" : "What runs now", slot("thread-list"));
+  section("threads", DATA.is_replay ? "What ran then" : "What runs now", slot("thread-list", "div", { class: "scroll", tabindex: "0" }));
   const over = figure(() => `${RUN.errorName[0].toUpperCase()}${RUN.errorName.slice(1)} against time, on the rows that pipelines and ensemble are chosen by. Move over a point to see its pipeline.`,
     (width) => errorsOverTime(RUN, width));
   over.append(searchKey());

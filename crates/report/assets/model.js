@@ -63,8 +63,9 @@ const DECISIONS = {
 function decision(curves, held) {
   const words = el("p", {}, "A row gets the class where ", DECISIONS[REPORT.decision] ?? REPORT.decision, ".");
   if (curves.threshold !== null && CLASSES.length === 2) {
-    words.append(" With two classes that is ", name(CLASSES[1], 40), " from a probability of ",
-      el("b", { "data-key": held ? "held_out.curves.threshold" : "history.curves.threshold", "data-value": String(curves.threshold) }, fixed(curves.threshold, 3)), " on.");
+    words.append(" Of the two classes here that is ", el("b", {}, name(CLASSES[1], 40)), " where its probability is ",
+      el("b", { "data-key": held ? "held_out.curves.threshold" : "history.curves.threshold", "data-value": String(curves.threshold) }, fixed(curves.threshold, 3)),
+      " or more, and ", el("b", {}, name(CLASSES[0], 40)), " otherwise.");
   }
   return words;
 }

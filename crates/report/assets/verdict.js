@@ -46,12 +46,13 @@ function spreadWords(of) {
 
 function verdict() {
   const held = DATA.held_out;
-  const scores = held ? held.evaluation.scores : REPORT.scores;
-  const spread = ((held || REPORT).standard_errors || {})[METRIC];
+  const of = held ? held.evaluation : REPORT;
+  const { scores } = of;
+  const spread = (of.standard_errors || {})[METRIC];
   const score = scores[METRIC];
   const target = DATA.target;
   const title = target === null ? el("h1", {}, "A model") : el("h1", {}, "A model that predicts ", name(target));
-  const plain = (held || REPORT).baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
+  const plain = of.baselines.map((b) => against(score, spread, b)).filter((t) => t !== null);
   const range = spread ? `\u00a0\u00b1\u00a0${fixed(spread)}` : "";
   const on = held
     ? ["On ", name(held.file), `, ${counted(held.evaluation.n_rows, "row")} that it was not fitted on, `]
@@ -68,7 +69,7 @@ function verdict() {
     [REPORT.elapsed_secs, secs, `of ${secs(REPORT.budget_secs)} used`, "report.elapsed_secs"],
   ];
   const node = el("section", { id: "verdict" }, title, sentence,
-    quiet(held ? `In the fit, scores were measured ${measuredWords()}. ` : `Scores are measured ${measuredWords()}. `, spreadWords(held || REPORT)),
+    quiet(held ? `In the fit, scores were measured ${measuredWords()}. ` : `Scores are measured ${measuredWords()}. `, spreadWords(of)),
     held || REPORT.baselines.some((b) => b.name === "random forest") ? null : quiet("No plain random forest was run to compare it with."),
     REPORT.measured === "chosen" ? el("p", { class: "warning" }, "These scores flatter: there were too few rows, or too little time, to measure on others.") : null,
     el("ul", { class: "facts" }, facts.map(([value, show, words, key]) =>
@@ -89,16 +90,16 @@ function accuracyNote() {
 function scoreTable() {
   const held = DATA.held_out;
   const head = ["score", held ? "in the fit" : "model", ...REPORT.baselines.map((b) => b.name)];
-  if (held) head.push(["on ", name(held.file, 30)], ...held.baselines.map((b) => `${b.name} there`));
+  if (held) head.push(["on ", name(held.file, 30)], ...held.evaluation.baselines.map((b) => `${b.name} there`));
   const rows = Object.entries(METRICS).map(([key, [words, higher]]) => {
     const own = REPORT.scores[key];
     const spread = (REPORT.standard_errors || {})[key];
     const cells = [number(`report.scores.${key}`, own, fixed(own) + (spread ? ` \u00b1\u00a0${fixed(spread)}` : ""))];
     REPORT.baselines.forEach((b, i) => cells.push(number(`report.baselines.${i}.scores.${key}`, b.scores[key])));
     if (held) {
-      const [there, about] = [held.evaluation.scores[key], (held.standard_errors || {})[key]];
+      const [there, about] = [held.evaluation.scores[key], (held.evaluation.standard_errors || {})[key]];
       cells.push(number(`held_out.evaluation.scores.${key}`, there, fixed(there) + (about ? ` \u00b1\u00a0${fixed(about)}` : "")));
-      held.baselines.forEach((b, i) => cells.push(number(`held_out.baselines.${i}.scores.${key}`, b.scores[key])));
+      held.evaluation.baselines.forEach((b, i) => cells.push(number(`held_out.evaluation.baselines.${i}.scores.${key}`, b.scores[key])));
     }
     return el("tr", { class: key === METRIC ? "strong" : null },
       el("th", { scope: "row" }, words, el("span", { class: "quiet" }, higher ? "  more is better" : "  less is better")), cells);
@@ -167,7 +168,7 @@ function leaderboard() {
     { title: "pipeline", value: (c) => c.pipeline, cell: (c) => el("td", { class: "pipeline" }, el("code", {}, c.pipeline)) },
     ...["accuracy", "balanced_accuracy", "roc_auc", "log_loss"].filter((key) => key !== METRIC && key !== ({ balanced_error: "balanced_accuracy" })[METRIC]).map((key) => ({
       title: METRICS[key][0], numeric: true, extra: true, value: (c) => c.scores[key], cell: (c) => number(`report.leaderboard.${c.place}.scores.${key}`, c.scores[key]) })),
-    { title: "CPU s", numeric: true, value: (c) => c.secs, cell: (c) => number(`report.leaderboard.${c.place}.secs`, c.secs, fixed(c.secs, 2)) },
+    { title: "CPU", numeric: true, value: (c) => c.secs, cell: (c) => number(`report.leaderboard.${c.place}.secs`, c.secs, secs(c.secs)) },
     { title: "rows", numeric: true, value: (c) => c.n_rows, cell: (c) => number(`report.leaderboard.${c.place}.n_rows`, c.n_rows, whole(c.n_rows)) },
   ];
   const all = HISTORY ? allRuns() : historyMissing("the others that were tried");

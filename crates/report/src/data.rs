@@ -1,8 +1,8 @@
 //! What the page of a model knows.
 
 use pitchpipe_automl::{
-    Baseline, ColumnDependence, Curves, Evaluation, Explanation, History, Model, OutOfFold,
-    PredictError, Predictions, Scores, explain,
+    ColumnDependence, Curves, Evaluation, Explanation, History, Model, OutOfFold, PredictError,
+    Predictions, explain,
 };
 use pitchpipe_table::Dataset;
 use serde::Serialize;
@@ -43,12 +43,8 @@ pub struct HeldOutTable {
     pub file: String,
     /// How many rows had no class that the model knows.
     pub n_left_out: usize,
-    /// Its scores there.
+    /// Its scores there, how sure they are, and what is plain beside them.
     pub evaluation: Evaluation,
-    /// How far they may be from the truth.
-    pub standard_errors: Option<Scores>,
-    /// What is plain, on the same rows.
-    pub baselines: Vec<Baseline>,
     /// Its curves there.
     pub curves: Curves,
 }
@@ -65,13 +61,10 @@ impl HeldOutTable {
         let truth = rows.labels().clone();
         let evaluation = model.evaluation(&truth, &labels, probabilities.values());
         let predicted = OutOfFold { truth, labels, probabilities: probabilities.values().to_vec() };
-        let standing = predicted.standing(rows.dependence(), model.priors());
         Ok(Self {
             file: file.to_owned(),
             n_left_out,
             evaluation,
-            standard_errors: standing.standard_errors,
-            baselines: standing.baselines,
             curves: Curves::of(&predicted, model.decision(), model.priors()),
         })
     }

@@ -42,7 +42,7 @@ pub enum TableError {
         file: String,
     },
     /// There are names but no rows.
-    #[error("{file} has {n_columns} columns but no rows")]
+    #[error("{file} has {n_columns} column{} but no rows", if *n_columns == 1 { "" } else { "s" })]
     NoRows {
         /// The file's name.
         file: String,

@@ -16,6 +16,9 @@ pub struct HeldOut {
     pub report: TableReport,
 }
 
+/// A search cannot begin with fewer rows.
+const FEWEST_ROWS: usize = 4;
+
 impl Dataset {
     /// A dataset from a part of a table's rows, and the rest.
     ///
@@ -33,6 +36,14 @@ impl Dataset {
     ) -> Result<HeldOut, SchemaError> {
         let TargetLabels { labels, rows, dependence } = target_labels(&table, options)?;
         let fold = dependence.holdout(&labels, share, seed);
+        let n_rows = labels.len();
+        if fold.test.is_empty() {
+            return Err(SchemaError::NoneHeldOut { n_rows });
+        }
+        if fold.train.len() < FEWEST_ROWS && n_rows >= FEWEST_ROWS {
+            let (left, needed) = (fold.train.len(), FEWEST_ROWS);
+            return Err(SchemaError::AllHeldOut { left, n_rows, needed });
+        }
         let of = |part: &[usize]| match &rows {
             Some(rows) => part.iter().map(|&at| rows[at]).collect(),
             None => part.to_vec(),
@@ -130,6 +141,14 @@ mod tests {
         let Column::Numeric(times) = &held_out.columns()[1] else { panic!("a number") };
         let Column::Numeric(others) = &training.columns()[1] else { panic!("a number") };
         assert!(times.iter().all(|t| !others.contains(t)));
+    }
+
+    #[test]
+    fn a_share_of_no_rows_and_one_of_all_are_refused() {
+        let held = |share| Dataset::from_table_holding_out(table(100), &options(), share, 1);
+        assert_eq!(held(0.001).unwrap_err(), SchemaError::NoneHeldOut { n_rows: 90 });
+        let all = SchemaError::AllHeldOut { left: 2, n_rows: 90, needed: 4 };
+        assert_eq!(held(0.99).unwrap_err(), all);
     }
 
     #[test]

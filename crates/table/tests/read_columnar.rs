@@ -360,7 +360,7 @@ fn infinite_numbers_empty_tables_and_duplicate_names_are_refused() {
     let wild = batch(vec![("x", Arc::new(Float64Array::from(vec![1.0, f64::NEG_INFINITY])))]);
     assert!(complaint(file(&wild)).contains("column \"x\" holds \"-inf\" in row 2, but numbers"));
     let none = batch(vec![("x", Arc::new(Float64Array::from(Vec::<f64>::new())))]);
-    assert!(complaint(parquet(&none)).starts_with("t.csv has 1 columns but no rows"));
+    assert!(complaint(parquet(&none)).starts_with("t.csv has 1 column but no rows"));
     let column = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
     let twice = batch(vec![("x", column()), ("x", column())]);
     assert!(complaint(stream(&twice)).starts_with("t.csv: columns 1 and 2 are both named \"x\""));

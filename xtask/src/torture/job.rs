@@ -63,6 +63,14 @@ pub(super) enum Trouble {
     InputCut(&'static str, u64),
     /// The folder cannot be written to.
     ReadOnly,
+    /// Files that may be open at a time.
+    Descriptors(usize),
+    /// Stopped and told to go on, each after so many milliseconds.
+    Paused(u64, u64),
+    /// The table comes through a pipe, of which only so many bytes are written.
+    Piped(usize),
+    /// No variable is set, not even a path or a home.
+    BareEnvironment,
 }
 
 impl Trouble {
@@ -81,6 +89,10 @@ impl Trouble {
             Self::InputGone(..) => "input removed",
             Self::InputCut(..) => "input cut",
             Self::ReadOnly => "read-only folder",
+            Self::Descriptors(_) => "ulimit -n",
+            Self::Paused(..) => "stopped for a while",
+            Self::Piped(_) => "table in a pipe",
+            Self::BareEnvironment => "bare environment",
         }
     }
 
@@ -91,7 +103,7 @@ impl Trouble {
         let input = |dice: &mut Dice| {
             (dice.pick(&["a.csv", "d.parquet", MODEL, SURROGATE]), dice.between(0, 300) as u64)
         };
-        match dice.below(16) {
+        match dice.below(20) {
             0 | 1 => Self::None,
             2 => Self::StdoutClosed(dice.between(0, 300)),
             3 => Self::StderrClosed(dice.between(0, 60)),
@@ -117,13 +129,31 @@ impl Trouble {
                     Self::InputCut(name, after)
                 }
             }
-            _ if may_mount => Self::None,
-            _ => Self::ReadOnly,
+            15 if may_mount => Self::BareEnvironment,
+            15 => Self::ReadOnly,
+            16 => Self::Descriptors(dice.between(8, 40)),
+            17 => Self::Paused(dice.between(0, 800) as u64, dice.between(50, 1500) as u64),
+            18 => Self::Piped(dice.pick(&[0, 1, 40, 1500, 3000, 1 << 20])),
+            _ => Self::BareEnvironment,
         }
     }
 }
 
 impl Job {
+    /// The same with its table read from standard input, and that table's name; `None` where it reads none.
+    pub(super) fn through_a_pipe(&self) -> Option<(Vec<String>, String)> {
+        let at = self.args.iter().position(|arg| TABLES.contains(&arg.as_str()))?;
+        let is_value = self.args[at - 1].starts_with("--") && self.args[at - 1] != "--table";
+        // A table that is written to as well would be another one.
+        let n_named = self.args.iter().filter(|arg| **arg == self.args[at]).count();
+        if is_value || n_named > 1 {
+            return None;
+        }
+        let mut args = self.args.clone();
+        let name = std::mem::replace(&mut args[at], "-".to_owned());
+        Some((args, name))
+    }
+
     pub(super) fn choose(dice: &mut Dice) -> Self {
         let table = dice.pick(&TABLES).to_owned();
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();

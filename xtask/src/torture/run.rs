@@ -1,7 +1,7 @@
 //! One command in its surroundings: started, troubled, and waited for.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -33,19 +33,37 @@ pub(super) fn run(
     let limit = match trouble {
         Trouble::AddressSpace(kilobytes) => format!("ulimit -v {kilobytes}; "),
         Trouble::FileSize(kilobytes) => format!("ulimit -f {kilobytes}; "),
+        Trouble::Descriptors(most) => format!("ulimit -n {most}; "),
         _ => String::new(),
     };
     let mut command = Command::new("bash");
-    command.args(["-c", &format!("{limit}exec \"$@\""), "bash"]).arg(program).args(&job.args);
+    let piped = match trouble {
+        Trouble::Piped(most) => job.through_a_pipe().map(|(args, name)| (args, name, *most)),
+        _ => None,
+    };
+    let args = piped.as_ref().map_or(&job.args, |(args, ..)| args);
+    command.args(["-c", &format!("{limit}exec \"$@\""), "bash"]).arg(program).args(args);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if piped.is_some() {
+        command.stdin(Stdio::piped());
+    }
+    if *trouble == Trouble::BareEnvironment {
+        command.env_clear();
+    }
     let full = || OpenOptions::new().write(true).open("/dev/full").map_err(|e| e.to_string());
     match trouble {
         Trouble::StdoutFull => drop(command.stdout(full()?)),
         Trouble::StderrFull => drop(command.stderr(full()?)),
         _ => (),
     }
-    let line = format!("{limit}pitchpipe {}", job.args.join(" "));
+    let line = format!("{limit}pitchpipe {}", args.join(" "));
     let mut child = command.spawn().map_err(|e| format!("bash: {e}"))?;
+    if let (Some(mut pipe), Some((_, name, most))) = (child.stdin.take(), piped) {
+        let mut bytes = fs::read(folder.join(name)).unwrap_or_default();
+        bytes.truncate(most);
+        // Whoever does not read to the end is let be.
+        thread::spawn(move || pipe.write_all(&bytes));
+    }
     let (out_bytes, err_bytes) = match trouble {
         Trouble::StdoutClosed(n) => (Some(*n), None),
         Trouble::StderrClosed(n) => (None, Some(*n)),
@@ -86,6 +104,14 @@ fn disturb(child: &mut Child, folder: &Path, trouble: &Trouble) -> Result<usize,
                 let sent =
                     Command::new("kill").args(["-s", name, &id]).stderr(Stdio::null()).status();
                 n_signals += usize::from(sent.is_ok_and(|status| status.success()));
+            }
+        }
+        Trouble::Paused(after, millis) => {
+            for (signal, wait) in [("STOP", after), ("CONT", millis)] {
+                thread::sleep(Duration::from_millis(*wait));
+                let id = child.id().to_string();
+                let _ =
+                    Command::new("kill").args(["-s", signal, &id]).stderr(Stdio::null()).status();
             }
         }
         Trouble::InputGone(name, millis) => {

@@ -1,10 +1,12 @@
 //! How good a model is on rows whose classes are known.
 
-use pitchpipe_table::{Applied, ConfusionMatrix, Dataset, Labels, Note, RawTable, Schema, Target};
+use pitchpipe_table::{
+    Applied, ConfusionMatrix, Dataset, Dependence, Labels, Note, RawTable, Schema, Target,
+};
 use serde::{Serialize, Serializer};
 
 use super::{Model, PredictError, Predictions};
-use crate::scores::Scores;
+use crate::scores::{Baseline, OutOfFold, Scores, Standing};
 
 /// What a model is worth on some rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,6 +15,11 @@ pub struct Evaluation {
     pub n_rows: usize,
     /// The scores by all metrics.
     pub scores: Scores,
+    /// How far they may be from the truth, over draws of rows that have nothing to do with each other; `None` where there are
+    /// too few.
+    pub standard_errors: Option<Scores>,
+    /// Always answering the most common class of the training table, on the same rows.
+    pub baselines: Vec<Baseline>,
     /// Recall, precision and F1 of each class.
     pub classes: Vec<ClassScores>,
     /// How often each class was taken for which: a row for each true class, in the order of `classes`; `null` where
@@ -91,9 +98,18 @@ impl Model {
             class: self.class_names().map_or_else(|| k.to_string(), |names| names[k].clone()),
             ..ClassScores::of(&confusion, k)
         });
+        let predicted = OutOfFold {
+            truth: truth.clone(),
+            labels: labels.clone(),
+            probabilities: probabilities.to_vec(),
+        };
+        let Standing { scores, standard_errors, baselines } =
+            predicted.standing(&Dependence::Independent, self.priors());
         Evaluation {
             n_rows: truth.len(),
-            scores: Scores::of(truth, labels, probabilities),
+            scores,
+            standard_errors,
+            baselines,
             classes: classes.collect(),
             confusion,
         }

@@ -17,8 +17,8 @@ pub(super) fn of(evaluated: &Evaluated<'_>) -> String {
     let mut text = format!("{} on {}: {rows}\n\n", evaluated.model, evaluated.file);
     let scores = ScoreTable {
         scores: &evaluation.scores,
-        standard_errors: None,
-        baselines: &[],
+        standard_errors: evaluation.standard_errors.as_ref(),
+        baselines: &evaluation.baselines,
         optimised: evaluated.optimised,
         n_classes: evaluation.classes.len(),
     };

@@ -50,6 +50,25 @@ fn cells_are_read_as_what_they_are_and_that_is_said() {
             ..plain
         },
         Case {
+            name: "durations of ISO 8601",
+            line: table("PT%dM", describe),
+            stdout: &["durations, in seconds: \"PT2M\" is 120"],
+            ..plain
+        },
+        Case {
+            name: "millions, which are no minutes",
+            line: table("%dM", describe),
+            stdout: &["x       categorical"],
+            not: &["durations"],
+            ..plain
+        },
+        Case {
+            name: "a printed minus sign",
+            line: table("−%d", describe),
+            stdout: &["x       numeric", "\"−2\" is -2"],
+            ..plain
+        },
+        Case {
             name: "a clock",
             line: table("01:23:%02d", describe),
             stdout: &["durations, in seconds: \"01:23:02\" is 4982"],

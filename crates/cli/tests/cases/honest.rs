@@ -136,6 +136,34 @@ fn rows_that_hang_together_are_kept_together() {
             ..written
         },
         Case {
+            name: "a share that is none of the rows",
+            line: "pitchpipe fit data.csv --holdout 0.001 $FIT --out new.pp",
+            code: 1,
+            stderr: &["error: data.csv: the share given as --holdout is none of 120 rows", "help: give a larger share"],
+            ..PLAIN
+        },
+        Case {
+            name: "a share that leaves too few",
+            line: "pitchpipe fit data.csv --holdout 0.99 $FIT --out new.pp",
+            code: 1,
+            stderr: &["error: data.csv: --holdout leaves 2 of 120 rows to learn from, and at least 4 are needed", "help: give a smaller share"],
+            ..PLAIN
+        },
+        Case {
+            name: "four rows that are all predicted rightly are not certain",
+            line: "{ head -1 data.csv; grep small data.csv | head -2; grep large data.csv | tail -2; } | sed 's/^\\([0-9.]*\\),.*,small/1,red,1,small/;s/^\\([0-9.]*\\),.*,large/99,red,1,large/' > t.csv
+                pitchpipe fit t.csv $FIT --quiet --out new.pp; pitchpipe inspect new.pp",
+            stdout: &["accuracy           1.0000 ± 0.1521"],
+            not: &["± 0.0000"],
+            ..written
+        },
+        Case {
+            name: "an evaluation says how sure it is, and what is plain",
+            line: "pitchpipe evaluate m.pp new.csv; pitchpipe evaluate m.pp new.csv --json",
+            stdout: &["majority class", " ± 0.", "\"standard_errors\":{\"balanced_error\":", "\"baselines\":[{\"name\":\"majority class\""],
+            ..PLAIN
+        },
+        Case {
             name: "rows held out are said, and then learnt from",
             line: "pitchpipe fit data.csv --holdout 0.2 $FIT --out new.pp",
             stdout: &[

@@ -40,6 +40,19 @@ fn an_index_is_left_out_and_can_be_taken_in() {
             ..plain
         },
         Case {
+            name: "as pandas calls it when it becomes a column, the rows shuffled",
+            line: sorted("index", "i * 37 % 120", describe),
+            stdout: &["index  an index that pandas wrote"],
+            ..plain
+        },
+        Case {
+            name: "but an index that rows share is a quantity",
+            line: sorted("index", "i * 37 % 60", describe),
+            stdout: &["index   numeric"],
+            not: &["left out"],
+            ..plain
+        },
+        Case {
             name: "the number of the row under any name",
             line: sorted("case", "i + 1", describe),
             stdout: &["case  it is the number of the row"],

@@ -36,6 +36,14 @@ fn predictions_join_their_rows() {
             ..PLAIN
         },
         Case {
+            name: "a number stays one where the format has types, and a code stays text",
+            line: "awk -F, 'NR == 1 { print \"id,zip,\" $0; next } { printf \"%d,%05d,%s\\n\", NR * 7, NR * 31, $0 }' new.csv > t.csv
+                pitchpipe predict m.pp t.csv --keep all --out p.parquet; pitchpipe describe p.parquet --include id --include zip",
+            stdout: &["\nid          numeric", "\nzip         categorical", "\nsize        numeric", "\ncolour      categorical"],
+            changes: &["t.csv", "p.parquet"],
+            ..PLAIN
+        },
+        Case {
             name: "a column that is not there is named, with those that are",
             line: "pitchpipe predict m.pp new.csv --keep shop",
             code: 1,

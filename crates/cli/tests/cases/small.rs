@@ -81,6 +81,24 @@ fn what_is_no_table_is_called_by_its_name() {
             ..refused
         },
         Case {
+            name: "JSON without keys",
+            line: "echo '[[1, 2], [3, 4]]' > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv is JSON, which is not read"],
+            ..refused
+        },
+        Case {
+            name: "a table of HTML, as pandas writes it",
+            line: "printf '<table border=\"1\">\n  <tr><td>1</td></tr>\n</table>\n' > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv is an HTML page, which is not read"],
+            ..refused
+        },
+        Case {
+            name: "a name and nothing else",
+            line: "echo a > t.csv; pitchpipe describe t.csv",
+            stderr: &["error: t.csv has 1 column but no rows"],
+            ..refused
+        },
+        Case {
             name: "a compressed table that goes on after its end",
             line: "{ gzip -c data.csv; echo more; } > t.csv; pitchpipe describe t.csv",
             stderr: &["error: t.csv is damaged: its gzip data cannot be decoded (other data follows its end)"],

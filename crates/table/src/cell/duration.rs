@@ -1,4 +1,4 @@
-//! Durations and times of day: `1h30m`, `45 min`, `01:23:45`, `1:30 PM`.
+//! Durations and times of day: `1h30m`, `45 min`, `01:23:45`, `1:30 PM`, `PT1H30M`.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,10 +42,28 @@ impl ShortClock {
                 let days = if before.is_empty() { 0.0 } else { by_units(before)? };
                 days + clock_seconds(clock, self)?
             }
-            None => by_units(text)?,
+            None => match text.strip_prefix('P') {
+                Some(rest) => by_iso(rest)?,
+                None => by_units(text)?,
+            },
         };
         Some(sign * seconds)
     }
+}
+
+/// `1DT2H30M`, what follows the P of ISO 8601. Months and years are no number of seconds.
+fn by_iso(text: &str) -> Option<f64> {
+    let (days, time) = text.split_once('T').unwrap_or((text, ""));
+    let part = |text: &str, units: &str| {
+        let is_one = |c: char| c.is_ascii_digit() || c == '.' || units.contains(c);
+        match text {
+            "" => Some(0.0),
+            _ if text.chars().all(is_one) => by_units(&text.to_ascii_lowercase()),
+            _ => None,
+        }
+    };
+    let is_whole = !text.is_empty() && !text.ends_with('T');
+    is_whole.then(|| Some(part(days, "WD")? + part(time, "HMS")?)).flatten()
 }
 
 /// `1h 30min`: numbers, each with its unit, the larger unit first.
@@ -57,7 +75,11 @@ fn by_units(text: &str) -> Option<f64> {
         let number: f64 = rest[..rest.len() - digits.len()].parse().ok()?;
         let word = digits.trim_start();
         let after = word.trim_start_matches(char::is_alphabetic);
-        let name = word[..word.len() - after.len()].to_ascii_lowercase();
+        // A number and a capital M may be so many millions.
+        let name = match &word[..word.len() - after.len()] {
+            "M" if last == f64::INFINITY => return None,
+            name => name.to_ascii_lowercase(),
+        };
         let (_, unit) = UNITS.iter().find(|(names, _)| names.contains(&name.as_str()))?;
         if *unit >= last || !number.is_finite() {
             return None;

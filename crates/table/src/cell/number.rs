@@ -78,6 +78,8 @@ struct Parts<'a> {
     is_negative: bool,
     currency: Option<&'static str>,
     is_percent: bool,
+    /// Whether the sign is that of printers, not of keyboards.
+    has_printed_sign: bool,
     /// Digits and what separates them.
     body: &'a str,
 }
@@ -87,8 +89,13 @@ impl<'a> Parts<'a> {
         let text = text.trim();
         // Accounts write losses in brackets.
         let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-        let mut parts =
-            Self { is_negative: inner.is_some(), currency: None, is_percent: false, body: "" };
+        let mut parts = Self {
+            is_negative: inner.is_some(),
+            currency: None,
+            is_percent: false,
+            has_printed_sign: text.contains('−'),
+            body: "",
+        };
         let mut rest = inner.unwrap_or(text).trim();
         let mut is_signed = inner.is_some();
         loop {
@@ -122,7 +129,10 @@ impl<'a> Parts<'a> {
     /// Whether a plain number would be written otherwise.
     fn is_dressed(&self) -> bool {
         let is_plain = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'-' | b'+');
-        self.currency.is_some() || self.is_percent || !self.body.bytes().all(is_plain)
+        self.currency.is_some()
+            || self.is_percent
+            || self.has_printed_sign
+            || !self.body.bytes().all(is_plain)
     }
 }
 

@@ -45,13 +45,29 @@ pub(super) fn detect(bytes: &[u8], file: &str) -> Result<Format, TableError> {
     })
 }
 
+/// What pages, and tables that were saved as parts of one, begin with.
+const HTML: [&[u8]; 9] = [
+    b"<!doctype html",
+    b"<html",
+    b"<head",
+    b"<body",
+    b"<meta",
+    b"<table",
+    b"<div",
+    b"<style",
+    b"<script",
+];
+
+/// So much of a text is looked at for the end of the JSON that it begins with.
+const LOOK: usize = 1 << 16;
+
 /// Refuses text that is plainly no table, by name: a page that a download gave instead of a file, an object of JSON.
 pub(super) fn check_is_table(bytes: &[u8], file: &str) -> Result<(), TableError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let begins =
         |word: &[u8]| bytes.len() >= word.len() && bytes[..word.len()].eq_ignore_ascii_case(word);
     let format = match bytes {
-        _ if begins(b"<!doctype html") || begins(b"<html") || begins(b"<head") => "an HTML page",
+        _ if HTML.iter().any(|tag| begins(tag)) => "an HTML page",
         _ if begins(b"<?xml") => "an XML document",
         [b'{' | b'[', rest @ ..] if is_json(bytes[0], rest) => "JSON",
         _ => return Ok(()),
@@ -59,9 +75,10 @@ pub(super) fn check_is_table(bytes: &[u8], file: &str) -> Result<(), TableError>
     Err(TableError::UnsupportedFormat { file: file.to_owned(), format })
 }
 
-/// What follows the bracket that JSON begins with: a key and a colon, another bracket, or a value and a comma in more
-/// lines than a header has.
+/// What follows the bracket that JSON begins with: a key and a colon, another bracket, or a value, the bracket closed at
+/// the end of a line and no sooner. `[x],[y]` is a header.
 fn is_json(opening: u8, rest: &[u8]) -> bool {
+    let all = rest;
     let rest = rest.trim_ascii_start();
     match rest.first() {
         Some(b'"') if opening == b'{' => {
@@ -69,9 +86,30 @@ fn is_json(opening: u8, rest: &[u8]) -> bool {
             rest[end.min(rest.len())..].trim_ascii_start().starts_with(b":")
         }
         Some(b'{') if opening == b'[' => is_json(b'{', &rest[1..]),
+        Some(b'[') if opening == b'[' => true,
+        Some(b'"' | b'-' | b'0'..=b'9') if opening == b'[' => closes_at_the_end(all),
         Some(b'}') => opening == b'{',
+        Some(b']') => opening == b'[' && rest[1..].trim_ascii().is_empty(),
         _ => false,
     }
+}
+
+/// Whether the bracket that was opened before a text is closed at the end of a line, or far away.
+fn closes_at_the_end(rest: &[u8]) -> bool {
+    let (mut depth, mut is_quoted) = (1, false);
+    for (at, &byte) in rest.iter().take(LOOK).enumerate() {
+        match byte {
+            b'"' => is_quoted = !is_quoted || rest[at - 1] == b'\\',
+            b'[' | b'{' if !is_quoted => depth += 1,
+            b']' | b'}' if !is_quoted => depth -= 1,
+            _ => (),
+        }
+        if depth == 0 {
+            let line = rest[at + 1..].split(|&b| b == b'\n').next().unwrap_or_default();
+            return line.trim_ascii().is_empty();
+        }
+    }
+    rest.len() > LOOK
 }
 
 /// Whether the first line that is neither blank nor a comment is an ARFF declaration.
@@ -109,7 +147,14 @@ mod tests {
             ("<?xml version='1.0'?>", Some("an XML document")),
             ("[{\"a\": 1}, {\"a\": 2}]", Some("JSON")),
             ("{\"a\": [1, 2]}\n", Some("JSON")),
+            ("<table border=\"1\" class=\"dataframe\">\n<tr>", Some("an HTML page")),
+            ("[1, 2]\n", Some("JSON")),
+            ("[[1,2],[3,4]]", Some("JSON")),
+            ("[\n  \"a\",\n  \"b]\"\n]\n", Some("JSON")),
+            ("[]\n", Some("JSON")),
             ("{a},{b}\n1,2\n", None),
+            ("[1],[2]\n1,2\n", None),
+            ("[1],2\n3,4\n", None),
             ("[x],[y]\n1,2\n", None),
             ("a,b\n1,2\n", None),
             ("", None),

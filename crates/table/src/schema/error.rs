@@ -58,6 +58,24 @@ pub enum SchemaError {
         /// Where it was given: `group` or `time-order`.
         option: &'static str,
     },
+    /// The share of rows to hold out is none of them.
+    #[error("the share given as --holdout is none of {n_rows} rows")]
+    NoneHeldOut {
+        /// How many rows there are.
+        n_rows: usize,
+    },
+    /// Too few rows are left beside those held out.
+    #[error(
+        "--holdout leaves {left} of {n_rows} rows to learn from, and at least {needed} are needed"
+    )]
+    AllHeldOut {
+        /// How many are left.
+        left: usize,
+        /// Of how many.
+        n_rows: usize,
+        /// How many are needed.
+        needed: usize,
+    },
     /// Rows are to be put in order, and one has no time.
     #[error("column {column:?} has no time in row {row}")]
     NoTime {
@@ -212,6 +230,10 @@ impl SchemaError {
             Self::Contradiction { .. } => "give it as one of them".to_owned(),
             Self::Cancelled => "let it run to its end".to_owned(),
             Self::OneUnit { option, .. } => format!("leave --{option} out, or name another column"),
+            Self::NoneHeldOut { .. } => "give a larger share, such as 0.2".to_owned(),
+            Self::AllHeldOut { .. } => {
+                "give a smaller share, leave --holdout out, or add rows".to_owned()
+            }
             Self::NoTime { .. } => "fill in the cell, or leave the row out".to_owned(),
             Self::NotATime { .. } => "name a column of numbers or dates".to_owned(),
             Self::TargetMissing { .. } => {

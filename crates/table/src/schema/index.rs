@@ -20,7 +20,14 @@ pub(crate) fn row_numbers(table: &RawTable, options: &SchemaOptions) -> Vec<(Str
         if is_of_pandas(name) {
             return Some(Reason::IndexByName);
         }
-        let Cells::Numbers { values, integers: true } = cells else { return None };
+        let Cells::Numbers { values, integers } = cells else { return None };
+        // Whole floats, too: pandas writes `1.0` where it has had a missing cell.
+        if !integers && !values.iter().all(|v| v.fract() == 0.0) {
+            return None;
+        }
+        if is_reset(name) && are_distinct(values) {
+            return Some(Reason::IndexByName);
+        }
         let is_unnamed = table.unnamed.contains(name) || name.starts_with("Unnamed: ");
         if is_unnamed && is_first(name) && are_distinct(values) {
             return Some(Reason::UnnamedIndex);
@@ -47,6 +54,13 @@ fn is_free(name: &String, options: &SchemaOptions) -> bool {
 fn is_of_pandas(name: &str) -> bool {
     let level = name.strip_prefix("__index_level_").and_then(|rest| rest.strip_suffix("__"));
     level.is_some_and(|level| !level.is_empty() && level.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// `index` and `level_0`, as pandas calls an index that `reset_index` makes a column. People use these words, too: only a
+/// number of its own for each row is one.
+fn is_reset(name: &str) -> bool {
+    let level = name.strip_prefix("level_");
+    name == "index" || level.is_some_and(|l| !l.is_empty() && l.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// 0, 1, 2, … or 1, 2, 3, …
@@ -119,6 +133,14 @@ mod tests {
         assert_eq!(found("__index_level_0__", numbers([7, 3]), false), Some(Reason::IndexByName));
         assert_eq!(found("Unnamed: 0", numbers([7, 3, 9]), false), Some(Reason::UnnamedIndex));
         assert_eq!(found("column_1", numbers([0, 1, 2]), true), Some(Reason::UnnamedIndex));
+        assert_eq!(found("index", numbers([7, 3, 9]), false), Some(Reason::IndexByName));
+        assert_eq!(found("level_0", numbers([7, 3, 9]), false), Some(Reason::IndexByName));
+        assert_eq!(found("index", numbers([7, 3, 7]), false), None);
+        let halves =
+            Cells::Numbers { values: [0.5, 1.5, 2.5].into_iter().collect(), integers: false };
+        assert_eq!(found("index", halves, false), None);
+        let floats = Cells::Numbers { values: (0..30).map(f64::from).collect(), integers: false };
+        assert_eq!(found("no", floats, false), Some(Reason::RowNumber));
         assert_eq!(found("no", numbers(0..30), false), Some(Reason::RowNumber));
         assert_eq!(found("no", numbers(1..31), false), Some(Reason::RowNumber));
         for (name, cells) in [

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -40,16 +40,14 @@ pub(super) fn arrow_ipc(columns: &[OutputColumn]) -> Result<Vec<u8>, WriteError>
 }
 
 fn batch(columns: &[OutputColumn]) -> Result<RecordBatch, WriteError> {
-    let field = |column: &OutputColumn| {
-        let kind = match column.cells {
-            OutputCells::Numbers(_) => DataType::Float64,
-            OutputCells::Text { .. } => DataType::Utf8,
-        };
+    let arrays: Vec<ArrayRef> = columns.iter().map(|column| array(&column.cells)).collect();
+    let field = |(column, array): (&OutputColumn, &ArrayRef)| {
         let cells = &column.cells;
-        Field::new(&column.name, kind, (0..cells.len()).any(|row| cells.is_missing(row)))
+        let has_gaps = (0..cells.len()).any(|row| cells.is_missing(row));
+        Field::new(&column.name, array.data_type().clone(), has_gaps)
     };
-    let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-    let arrays = columns.iter().map(|column| array(&column.cells)).collect();
+    let fields: Vec<Field> = columns.iter().zip(&arrays).map(field).collect();
+    let schema = Arc::new(Schema::new(fields));
     RecordBatch::try_new(schema, arrays).map_err(|e| WriteError::Encoding(e.to_string()))
 }
 
@@ -58,9 +56,37 @@ fn array(cells: &OutputCells) -> ArrayRef {
         OutputCells::Numbers(values) => {
             Arc::new(values.iter().map(|&v| (!v.is_nan()).then_some(v)).collect::<Float64Array>())
         }
-        OutputCells::Text { codes, texts } => {
-            let text = |&code: &u32| texts.get(code as usize).map(String::as_str);
-            Arc::new(codes.iter().map(text).collect::<StringArray>())
+        OutputCells::Text { codes, texts } => text(codes, texts),
+        OutputCells::Written { codes, texts } => {
+            numbers(codes, texts).unwrap_or_else(|| text(codes, texts))
         }
     }
 }
+
+fn text(codes: &[u32], texts: &[String]) -> ArrayRef {
+    let text = |&code: &u32| texts.get(code as usize).map(String::as_str);
+    Arc::new(codes.iter().map(text).collect::<StringArray>())
+}
+
+/// Integers, or floats, of numbers that are written; `None` where one of them is written like a code, as `02139` is.
+fn numbers(codes: &[u32], texts: &[String]) -> Option<ArrayRef> {
+    let integer = |text: &String| text.parse::<i64>().ok().filter(|v| v.to_string() == *text);
+    if let Some(values) = texts.iter().map(integer).collect::<Option<Vec<i64>>>() {
+        let value = |&code: &u32| values.get(code as usize).copied();
+        return Some(Arc::new(codes.iter().map(value).collect::<Int64Array>()));
+    }
+    let float = |text: &String| {
+        let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+        let is_code = matches!(digits, [b'0', b'0'..=b'9', ..] | [b'+', ..]);
+        let is_whole = text.parse::<i128>().is_ok();
+        text.parse::<f64>()
+            .ok()
+            .filter(|v| !is_code && v.is_finite() && (!is_whole || v.abs() < EXACT))
+    };
+    let values = texts.iter().map(float).collect::<Option<Vec<f64>>>()?;
+    let value = |&code: &u32| values.get(code as usize).copied();
+    Some(Arc::new(codes.iter().map(value).collect::<Float64Array>()))
+}
+
+/// Integers below this are doubles.
+const EXACT: f64 = 9_007_199_254_740_992.0;

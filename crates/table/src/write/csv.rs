@@ -18,7 +18,7 @@ pub(super) fn encode(columns: &[OutputColumn], n_rows: usize, delimiter: u8) -> 
             separate(&mut bytes, j, delimiter);
             match &column.cells {
                 cells if cells.is_missing(row) => (),
-                OutputCells::Text { codes, .. } => {
+                OutputCells::Text { codes, .. } | OutputCells::Written { codes, .. } => {
                     bytes.extend_from_slice(texts[j][codes[row] as usize].as_bytes());
                 }
                 OutputCells::Numbers(values) => {
@@ -39,7 +39,9 @@ fn separate(bytes: &mut Vec<u8>, column: usize, delimiter: u8) {
 
 fn written_texts(column: &OutputColumn, delimiter: u8) -> Vec<String> {
     match &column.cells {
-        OutputCells::Text { texts, .. } => texts.iter().map(|t| quoted(t, delimiter)).collect(),
+        OutputCells::Text { texts, .. } | OutputCells::Written { texts, .. } => {
+            texts.iter().map(|t| quoted(t, delimiter)).collect()
+        }
         OutputCells::Numbers(_) => Vec::new(),
     }
 }

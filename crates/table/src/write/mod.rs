@@ -35,6 +35,14 @@ pub enum OutputCells {
         /// The texts.
         texts: Vec<String>,
     },
+    /// Numbers as they are written: text in delimited formats, and numbers in the others where none of them would be
+    /// read back as something else.
+    Written {
+        /// One code per row.
+        codes: Vec<u32>,
+        /// The texts.
+        texts: Vec<String>,
+    },
 }
 
 impl OutputCells {
@@ -42,7 +50,7 @@ impl OutputCells {
     pub fn len(&self) -> usize {
         match self {
             Self::Numbers(values) => values.len(),
-            Self::Text { codes, .. } => codes.len(),
+            Self::Text { codes, .. } | Self::Written { codes, .. } => codes.len(),
         }
     }
 
@@ -55,7 +63,7 @@ impl OutputCells {
     pub fn is_missing(&self, row: usize) -> bool {
         match self {
             Self::Numbers(values) => values[row].is_nan(),
-            Self::Text { codes, .. } => codes[row] == MISSING_CODE,
+            Self::Text { codes, .. } | Self::Written { codes, .. } => codes[row] == MISSING_CODE,
         }
     }
 }

@@ -87,26 +87,86 @@ fn on_tables(done: &[Done], details: bool) -> String {
     text + &coverage(done)
 }
 
-/// How often the held-out score lies within two of the standard errors that were reported.
+/// Whether reported standard errors are what they say.
+///
+/// The score on the rows held out has an error of its own, of fewer rows: a difference is measured by the root of both
+/// variances, and lies within two of these in 95 % of searches where both are right. The root mean square of such
+/// differences, their mean aside, is 1 then; it is also printed as the factor that reported errors alone are too small by,
+/// where those on rows held out, made of predictions of one fixed model, are taken to be right.
 fn coverage(done: &[Done]) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for metric in METRICS {
-        let name = metric.name();
-        let within = |d: &Done| {
-            let error = d.standard_errors.get(name)?;
-            let difference = d.reported.get(name)? - d.held_out.get(name)?;
-            Some(difference.abs() <= 2.0 * error)
-        };
-        let all: Vec<bool> = done.iter().filter_map(within).collect();
+        let all: Vec<Gap> = done.iter().filter_map(|d| Gap::of(metric, d)).collect();
         if !all.is_empty() {
-            let n = all.iter().filter(|w| **w).count();
-            text += &format!(
-                "{name}: the held-out score is within two reported standard errors in {n} of {} searches\n",
-                all.len()
-            );
+            lines.push(covered(metric.name(), &all));
         }
     }
-    text
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head = "\nheld-out score within two standard errors of the reported one\n\
+         metric             searches  reported alone  with its own  spread of differences  reported too small by\n";
+    head.to_owned() + &lines.concat()
+}
+
+/// A reported score less the one on rows held out, and the standard errors of both.
+struct Gap {
+    difference: f64,
+    reported: f64,
+    held_out: f64,
+}
+
+impl Gap {
+    /// `None` where one of them is not known.
+    fn of(metric: Metric, done: &Done) -> Option<Self> {
+        let name = metric.name();
+        Some(Self {
+            difference: done.reported.get(name)? - done.held_out.get(name)?,
+            reported: *done.standard_errors.get(name)?,
+            held_out: *done.held_out_errors.get(name)?,
+        })
+    }
+
+    fn error(&self) -> f64 {
+        self.reported.hypot(self.held_out)
+    }
+}
+
+fn covered(name: &str, all: &[Gap]) -> String {
+    let n = all.len() as f64;
+    let share = |within: &dyn Fn(&Gap) -> bool| {
+        let count = all.iter().filter(|gap| within(gap)).count();
+        format!("{count} ({:.0} %)", 100.0 * count as f64 / n)
+    };
+    let alone = share(&|gap| gap.difference.abs() <= 2.0 * gap.reported);
+    let with_own = share(&|gap| gap.difference.abs() <= 2.0 * gap.error());
+    let met: Vec<&Gap> = all.iter().filter(|gap| gap.error() > 0.0).collect();
+    let scaled: Vec<f64> = met.iter().map(|gap| gap.difference / gap.error()).collect();
+    let mean = scaled.iter().sum::<f64>() / n;
+    let spread = (scaled.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / n).sqrt();
+    format!(
+        "{name:17} {:9} {alone:>15} {with_own:>13} {spread:22.2} {:22.2}\n",
+        all.len(),
+        too_small_by(&met, mean)
+    )
+}
+
+/// The factor by which reported errors must grow for the scaled differences to have a spread of one.
+fn too_small_by(all: &[&Gap], mean: f64) -> f64 {
+    let spread = |factor: f64| {
+        let scaled = all.iter().map(|gap| {
+            let difference = gap.difference - mean * gap.error();
+            difference / (factor * gap.reported).hypot(gap.held_out)
+        });
+        scaled.map(|z| z * z).sum::<f64>() / all.len() as f64
+    };
+    // The spread falls as the factor grows.
+    let (mut low, mut high) = (0.0, 10.0);
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        if spread(middle) > 1.0 { low = middle } else { high = middle }
+    }
+    high
 }
 
 fn on_noise(done: &[Done]) -> String {
@@ -143,6 +203,7 @@ mod tests {
             reported: of(reported),
             standard_errors: BTreeMap::new(),
             held_out: of(held_out),
+            held_out_errors: BTreeMap::new(),
             wall_secs: 1.0,
         }
     }
@@ -155,5 +216,16 @@ mod tests {
         assert!(line("balanced_error").ends_with(" flatters"), "{text}");
         assert!(line("log_loss").ends_with(" flatters"), "{text}");
         assert!(line("accuracy").ends_with("too pessimistic"), "{text}");
+    }
+
+    #[test]
+    fn an_error_of_half_the_size_is_found_out() {
+        // Differences of one, in both directions, where the held-out score is exact.
+        let gap = |difference| Gap { difference, reported: 0.5, held_out: 0.0 };
+        let all: Vec<Gap> = (0..10).map(|i| gap(if i % 2 == 0 { 1.0 } else { -1.0 })).collect();
+        let met: Vec<&Gap> = all.iter().collect();
+        assert!((too_small_by(&met, 0.0) - 2.0).abs() < 1e-6);
+        let line = covered("accuracy", &all);
+        assert!(line.contains("10 (100 %)") && line.contains("2.00"), "{line}");
     }
 }

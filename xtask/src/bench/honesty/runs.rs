@@ -46,6 +46,9 @@ pub(super) struct Done {
     pub(super) standard_errors: BTreeMap<String, f64>,
     /// The model's scores on the rows held out; none on noise.
     pub(super) held_out: BTreeMap<String, f64>,
+    /// Their standard errors, where the program gives them.
+    #[serde(default)]
+    pub(super) held_out_errors: BTreeMap<String, f64>,
     pub(super) wall_secs: f64,
 }
 
@@ -105,7 +108,7 @@ impl Runner {
             serde_json::from_str::<Value>(line).ok().filter(|event| event["event"] == "saved")
         });
         let saved = last.ok_or(format!("{}: nothing was saved", run.key()))?;
-        let mut held_out = BTreeMap::new();
+        let (mut held_out, mut held_out_errors) = (BTreeMap::new(), BTreeMap::new());
         if noise::n_rows(&run.table).is_none() {
             let mut evaluate = Command::new(&self.program);
             evaluate.arg("evaluate").arg(&model).arg(&split.test).arg("--json");
@@ -115,6 +118,7 @@ impl Runner {
             let object: Value =
                 serde_json::from_str(&said).map_err(|e| format!("{}: {e}", run.key()))?;
             held_out = numbers(&object["scores"]);
+            held_out_errors = numbers(&object["standard_errors"]);
         }
         fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         Ok(Some(Done {
@@ -123,6 +127,7 @@ impl Runner {
             reported: self.reported(&saved["report"]),
             standard_errors: numbers(&saved["report"]["standard_errors"]),
             held_out,
+            held_out_errors,
             wall_secs: wall.as_secs_f64(),
         }))
     }
