@@ -16,6 +16,8 @@ pub(crate) struct Entry {
     pub(crate) missing_cells: usize,
     /// The rarest class's share of the rows.
     pub(crate) minority_share: f64,
+    /// Where it comes from: tables of one source are about the same thing.
+    pub(crate) source: String,
     /// The id under which the published tensor has it, if it has.
     pub(crate) published_id: Option<u32>,
 }
@@ -42,6 +44,7 @@ fn entry(folder: &Path, line: &str) -> Option<Entry> {
         n_nominal: cells[4].parse().ok()?,
         missing_cells: cells[6].parse().ok()?,
         minority_share: cells[7].parse().ok()?,
+        source: cells[8].to_owned(),
         published_id: if published { Some(cells[9].parse().ok()?) } else { None },
     })
 }
