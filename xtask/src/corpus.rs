@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) missing_cells: usize,
     /// The rarest class's share of the rows.
     pub(crate) minority_share: f64,
+    /// Where it comes from: tables of one source are about the same thing.
+    pub(crate) source: String,
     /// The id under which the published tensor has it, if it has.
     pub(crate) published_id: Option<u32>,
 }
@@ -39,6 +41,7 @@ fn entry(folder: &Path, row: Row<'_>) -> Result<Entry, String> {
         n_nominal: row.number("nominal")?,
         missing_cells: row.number("missing_cells")?,
         minority_share: row.number("minority_fraction")?,
+        source: row.text("source")?.to_owned(),
         published_id: if is_published { Some(row.number("openml_id")?) } else { None },
     })
 }

@@ -46,9 +46,9 @@ pub use model::{
     PredictError, Predictions, TablePredictions,
 };
 pub use online::{
-    AutoMl, AutoMlError, Candidate, DesignKind, Event, Families, Happened, KernelPrediction,
-    Measured, Method, PaperOptions, Report, RuntimeKind, StopReason, TimeSpent, UnknownMethod,
-    UnknownOption, WeightedPipeline,
+    AutoMl, AutoMlError, Candidate, CategoryFill, DesignKind, Event, Families, Happened,
+    KernelPrediction, LastRoundKind, Measured, Method, PaperOptions, RankGrowth, Report,
+    RuntimeKind, StopReason, TimeSpent, UnknownMethod, UnknownOption, WeightedPipeline,
 };
 pub use pitchpipe_learn::{Activity, Pipeline, Running, Watch};
 pub use scores::{Baseline, OutOfFold, Scores, Standing};

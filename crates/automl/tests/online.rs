@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pitchpipe_automl::{
-    AutoMl, AutoMlError, Combination, Event, Happened, Method, Model, OutOfFold, StopReason,
+    AutoMl, AutoMlError, CategoryFill, Combination, Event, Happened, LastRoundKind, Method, Model,
+    OutOfFold, PaperOptions, StopReason,
 };
 use pitchpipe_learn::Probabilities;
-use pitchpipe_table::{Column, Dataset, Labels, Metric, brier_score};
+use pitchpipe_table::{Column, Dataset, Labels, MISSING_CODE, Metric, brier_score};
 
 /// A number in 0..1 that depends on its arguments alone.
 fn number(i: usize, j: usize) -> f64 {
@@ -99,6 +100,58 @@ fn every_method_gives_a_model_of_as_many_pipelines_as_asked() {
             assert!(model.base_learners().len() <= 5, "{method}");
         }
     }
+}
+
+/// The same with a column of categories of which some are missing.
+fn with_gaps(n_rows: usize) -> Dataset {
+    let numbers = dataset(n_rows);
+    let code = |i: usize| match i % 5 {
+        0 => MISSING_CODE,
+        _ => (i * 7 % 3) as u32 + u32::from(number(i, 9) > 0.8),
+    };
+    let mut columns = numbers.columns().to_vec();
+    columns.push(Column::categorical((0..n_rows).map(code).collect(), 4));
+    Dataset::new(columns, numbers.labels().clone())
+}
+
+#[test]
+fn oboe_fills_categories_by_their_mode_unless_told_otherwise() {
+    let dataset = with_gaps(240);
+    let imputers = |method: Method, fill: Option<CategoryFill>| {
+        let options = PaperOptions { category_fill: fill, ..PaperOptions::default() };
+        let search = search(12).method(method).paper_options(options);
+        let model = search.fit(&dataset).expect("a model");
+        assert!(share_right(&model, &dataset) > 0.6);
+        let texts = model.report().leaderboard.iter().map(|c| c.pipeline.to_string());
+        texts.filter(|text| text.starts_with("impute(mean_or_mode)")).count()
+    };
+    assert!(imputers(Method::Oboe, None) > 0);
+    assert!(imputers(Method::RandomOboe, None) > 0);
+    assert_eq!(imputers(Method::Oboe, Some(CategoryFill::Codes)), 0);
+    assert_eq!(imputers(Method::TensorOboe, None), 0);
+}
+
+#[test]
+fn the_paper_s_methods_keep_to_its_letter_where_they_are_told() {
+    let dataset = with_gaps(300);
+    let letter = PaperOptions {
+        first_target: Some(Duration::from_millis(50)),
+        last_round: Some(LastRoundKind::None),
+        best_predicted: Some(4),
+        validation_share: Some(0.2),
+        ..PaperOptions::default()
+    };
+    for method in [Method::Oboe, Method::TensorOboe, Method::KernelOboe] {
+        let search = search(25).folds(5).method(method).paper_options(letter);
+        let model = search.fit(&dataset).expect("a model");
+        assert_eq!((model.report().n_rows, model.report().n_folds), (240, 5), "{method}");
+        // No more voters than best-predicted ones.
+        let n_voters = model.report().leaderboard.iter().filter(|c| c.weight > 0.0).count();
+        assert!((1..=4).contains(&n_voters), "{method}: {n_voters} voters");
+        assert!(share_right(&model, &dataset) > 0.6, "{method}");
+    }
+    let refused = search(5).paper_options(letter).fit(&dataset);
+    assert!(matches!(refused, Err(AutoMlError::Setting { .. })));
 }
 
 #[test]

@@ -22,6 +22,8 @@ impl Display for Imputer {
             Self::Median => "impute(median)",
             Self::MostFrequent => "impute(most_frequent)",
             Self::Keep => "keep_gaps",
+            Self::MeanOrMode => "impute(mean_or_mode)",
+            Self::MedianOrMode => "impute(median_or_mode)",
         })
     }
 }

@@ -41,6 +41,14 @@ pub(crate) struct Settings {
     design: Option<String>,
     runtimes: Option<String>,
     kernel_prediction: Option<String>,
+    rank_rule: Option<String>,
+    /// In seconds.
+    first_target: Option<f64>,
+    last_round: Option<String>,
+    best_predicted: Option<usize>,
+    validation_share: Option<f64>,
+    category_fill: Option<String>,
+    n_folds: Option<usize>,
     /// The call in Python, for who looks at the model later.
     pub(crate) call: String,
 }
@@ -107,7 +115,16 @@ impl Settings {
             design: self.design.as_deref().map(parsed).transpose()?,
             runtimes: self.runtimes.as_deref().map(parsed).transpose()?,
             kernel_prediction: self.kernel_prediction.as_deref().map(parsed).transpose()?,
+            rank_rule: self.rank_rule.as_deref().map(parsed).transpose()?,
+            first_target: self.first_target.map(seconds).transpose()?,
+            last_round: self.last_round.as_deref().map(parsed).transpose()?,
+            best_predicted: self.best_predicted,
+            validation_share: self.validation_share,
+            category_fill: self.category_fill.as_deref().map(parsed).transpose()?,
         });
+        if let Some(n) = self.n_folds {
+            search = search.folds(n);
+        }
         if let Some(bytes) = self.memory_limit {
             search = search.memory_limit(bytes);
         }
@@ -119,6 +136,11 @@ impl Settings {
         }
         Ok(search)
     }
+}
+
+fn seconds(secs: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(secs)
+        .map_err(|e| PyValueError::new_err(format!("first_target={secs:?}: {e}")))
 }
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str) -> PyResult<T> {

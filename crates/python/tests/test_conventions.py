@@ -69,6 +69,13 @@ def test_parameters_are_stored_as_given():
         ({"design": "greedy"}, "the design is greedy, but must be left out, but for oboe"),
         ({"method": "oboe", "runtimes": "exact"}, "choose among paper, log"),
         ({"method": "kernel-oboe", "kernel_prediction": "both"}, "choose among embeddings, codes"),
+        ({"method": "oboe", "rank_rule": "both"}, "which alone have a rank of estimators"),
+        ({"method": "oboe", "first_target": -1.0}, "first_target=-1.0"),
+        ({"method": "oboe", "last_round": "all"}, "choose among rest, none"),
+        ({"best_predicted": 5}, "left out, but for oboe"),
+        ({"method": "oboe", "validation_share": 1.0}, "between 0 and 1"),
+        ({"method": "oboe", "category_fill": "mean"}, "choose among mode, codes"),
+        ({"n_folds": 1}, "at least 2"),
     ],
 )
 def test_wrong_parameters_are_named_in_fit(quick, rows, settings, words):
@@ -83,6 +90,12 @@ def test_the_papers_methods_have_their_ways(quick, rows):
     other = quick(max_evaluations=20, **ways).fit(*rows)
     tried = [[event["pipeline"] for event in clf._history if event["event"] == "finished"] for clf in (plain, other)]
     assert tried[0] != tried[1]
+
+
+def test_the_papers_methods_keep_to_the_letter_where_they_are_told(quick, rows):
+    letter = {"first_target": 0.05, "last_round": "none", "best_predicted": 5, "validation_share": 0.15, "n_folds": 5}
+    clf = quick(method="tensor-oboe", max_evaluations=20, rank_rule="estimators", **letter).fit(*rows)
+    assert clf.predict(rows[0]).shape == (200,)
 
 
 def test_an_unfitted_classifier_says_so(quick):

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ndarray::Array2;
 use pitchpipe_surrogate::bayes::{Prior, Scale};
 use pitchpipe_surrogate::policy::{
-    Auto, AutoSettings, AutoSetup, DesignRule, InOrder, KernelSetup, Next, Observation, Overhead,
-    PaperLoop, PaperSettings, Policy, RankRule, Rounds, Step, Vectors, kernel_oboe,
+    Auto, AutoSettings, AutoSetup, DesignRule, InOrder, KernelSetup, LastRound, Next, Observation,
+    Overhead, PaperLoop, PaperSettings, Policy, RankRule, Rounds, Step, Vectors, kernel_oboe,
 };
 use pitchpipe_surrogate::search::{Action, Actions, SearchSettings};
 use pitchpipe_surrogate::{Ranks, TuckerEmbedding};
@@ -58,12 +58,20 @@ fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
         baseline: Some(3),
         settings: PaperSettings::default(),
     };
-    let with = |design, overhead, rank_rule| {
-        let settings = PaperSettings { design, overhead, rank_rule };
+    let set = |settings: PaperSettings| {
         let (all, ranks) = ((0..N).collect(), Ranks { datasets: 2, estimators: 1 });
         let vectors = Vectors::tucker(Arc::clone(&embedding), all, ranks).unwrap();
         let rounds = Rounds::Doubling;
         PaperLoop::with(vectors, secs, BUDGET_SECS, rounds, Some(1), settings).unwrap()
+    };
+    let with = |design, overhead, rank_rule| {
+        set(PaperSettings { design, overhead, rank_rule, ..PaperSettings::default() })
+    };
+    let to_the_letter = PaperSettings {
+        first_target_secs: Some(0.5),
+        last_round: LastRound::None,
+        n_best: Some(3),
+        ..PaperSettings::default()
     };
     let (measured, floor) = (Overhead::Measured, Overhead::Floor { secs: 0.1 });
     let weights = (0..N).map(|j| 0.1 + j as f64 / 20.0).collect();
@@ -83,6 +91,7 @@ fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
             "tucker, random",
             Box::new(with(DesignRule::Random { seed: 3 }, measured, RankRule::Both)),
         ),
+        ("tucker, to the letter", Box::new(set(to_the_letter))),
         ("random", Box::new(InOrder::random(secs.to_vec(), 7))),
     ]
 }

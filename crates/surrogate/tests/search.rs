@@ -6,7 +6,8 @@ use ndarray::Array2;
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::{Prior, PriorRows, PriorSettings, Scale};
 use pitchpipe_surrogate::policy::{
-    Auto, AutoSettings, AutoSetup, InOrder, Next, PaperLoop, Policy, Rounds,
+    Auto, AutoSettings, AutoSetup, InOrder, LastRound, Next, PaperLoop, PaperSettings, Policy,
+    Rounds, Vectors,
 };
 use pitchpipe_surrogate::search::{Action, Actions, Rule, Search, SearchSettings};
 use pitchpipe_surrogate::simulate::{Recording, Trace, replay};
@@ -98,6 +99,42 @@ fn the_paper_s_loop_finds_good_pipelines_in_one_round_and_in_doubling_rounds() {
     }
     let none = PaperLoop::new(y.view(), 7, &row.all_secs(), 30.0, Rounds::Doubling, None);
     assert!(matches!(none.map(|_| ()), Err(SurrogateError::Rank { rank: 7, side: 6, .. })));
+}
+
+#[test]
+fn the_paper_s_loop_heeds_its_first_target_its_last_round_and_how_many_it_elects() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let y = errors.slice_axis(ndarray::Axis(0), (4..8).into()).to_owned();
+    let secs = row.all_secs();
+    let with = |settings: PaperSettings| {
+        let vectors = Vectors::nested(y.clone(), 2)?;
+        PaperLoop::with(vectors, &secs, 32.0, Rounds::Doubling, None, settings)
+    };
+    let usual = PaperSettings::default;
+    let run = |settings: PaperSettings| {
+        let mut policy = with(settings).unwrap();
+        let first = policy.target_secs();
+        let trace = replay(&mut policy, &row, 32.0, 1).unwrap();
+        (first, trace, policy.target_secs(), policy.voters())
+    };
+    let (_, all, _, voters) = run(usual());
+    assert_eq!(voters, None);
+    let (first, ..) = run(PaperSettings { first_target_secs: Some(0.5), ..usual() });
+    assert_eq!(first, 0.5);
+    let half = PaperSettings { first_target_secs: Some(16.0), ..usual() };
+    let (_, half, last, _) = run(PaperSettings { last_round: LastRound::None, ..half });
+    assert!(last == 16.0 && half.n_steps() < all.n_steps(), "{last}");
+    let (_, few, _, voters) = run(PaperSettings { n_best: Some(2), ..usual() });
+    assert_eq!(voters.map(|v| v.len()), Some(2));
+    assert!(few.n_steps() < all.n_steps());
+    for wrong in [
+        PaperSettings { first_target_secs: Some(0.0), ..usual() },
+        PaperSettings { n_best: Some(0), ..usual() },
+    ] {
+        assert!(matches!(with(wrong).map(|_| ()), Err(SurrogateError::Setting { .. })));
+    }
 }
 
 #[test]

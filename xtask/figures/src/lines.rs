@@ -119,7 +119,7 @@ fn landscapes_from(table: &Table, path: &Path, title: &str, y_ends: Option<(f64,
             };
             let series = [of("true", 0, true), of("replicates", 3, true), of("predicted", 2, true)];
             let title = format!("{kind}, OpenML {set}");
-            let plain = axes(&title, "setting, in the order of the grid", "error");
+            let plain = axes(&title, "setting, in the order of the grid", "balanced error");
             panel(part, &Axes { y_ends, ..plain }, &series)?;
         }
         Ok(())

@@ -27,8 +27,8 @@ pub(crate) const COLOURS: [RGBColor; 10] = [
     RGBColor(110, 60, 160),
 ];
 
-/// Room above what is drawn for each line of a legend, as a share of the axis.
-const LEGEND_ROOM: f64 = 0.075;
+/// The width of a name in a legend, in pixels.
+const LEGEND_NAME: u32 = 170;
 
 /// Height of a line of a legend of its own, in pixels.
 const LEGEND_LINE: i32 = 18;
@@ -161,7 +161,11 @@ fn round_ticks(within: &Range<f64>, is_log: bool) -> Vec<f64> {
     let (low, high) = (within.start, within.end);
     if is_log {
         let decades = (low.floor() as i32)..=(high.ceil() as i32);
-        let steps: &[f64] = if high - low > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let steps: &[f64] = match high - low {
+            wide if wide > 3.0 => &[1.0],
+            narrow if narrow < 1.0 => &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0],
+            _ => &[1.0, 2.0, 5.0],
+        };
         let all = decades.flat_map(|d| steps.iter().map(move |s| s.log10() + f64::from(d)));
         return all.filter(|t| (low..=high).contains(t)).collect();
     }
@@ -174,9 +178,10 @@ fn round_ticks(within: &Range<f64>, is_log: bool) -> Vec<f64> {
 }
 
 /// A number on an axis.
-fn tick(value: f64, is_log: bool) -> String {
+pub(crate) fn tick(value: f64, is_log: bool) -> String {
     let value = if is_log { 10_f64.powf(value) } else { value };
     match value.abs() {
+        v if v < 1e-9 => "0".to_owned(),
         v if v < 0.0005 && v > 0.0 => format!("{value:.0e}"),
         // As many decimals as it takes.
         _ => format!("{:.3}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -195,11 +200,13 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
     if let Some((low, high)) = axes.y_ends {
         ys = low..high;
     }
+    // Above what is drawn, so that it hides nothing.
+    let n_columns = (area.dim_in_pixel().0 / LEGEND_NAME).clamp(1, series.len() as u32) as usize;
+    let (strip, below) = area.split_vertically(legend_height(series.len(), n_columns));
     if axes.legend {
-        // Room for it above what is drawn.
-        ys.end += LEGEND_ROOM * (ys.end - ys.start) * series.len() as f64;
+        legend(&strip, series, n_columns)?;
     }
-    let mut builder = ChartBuilder::on(area);
+    let mut builder = ChartBuilder::on(if axes.legend { &below } else { area });
     builder.margin(10).x_label_area_size(44).y_label_area_size(64);
     if !axes.title.is_empty() {
         builder.caption(axes.title, (FONT, 14));
@@ -230,39 +237,34 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
         let points: Vec<(f64, f64)> = own.points.iter().map(|&p| place(p)).collect();
         if own.is_line {
             let line = LineSeries::new(points.iter().copied(), colour.stroke_width(2));
-            chart.draw_series(line).map_err(|e| e.to_string())?.label(own.name.clone()).legend(
-                move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)),
-            );
+            chart.draw_series(line).map_err(|e| e.to_string())?;
         }
-        let (shape, size) = (own.colour % 3, if own.is_line { 4 } else { 2 });
+        let size = if own.is_line { 4 } else { 2 };
         let is_many = own.is_line && points.len() > 40;
-        let marks = points.iter().copied().filter(|_| !is_many);
-        // A circle, a triangle or a cross.
-        let drawn = match shape {
-            0 => chart.draw_series(marks.map(|p| Circle::new(p, size, colour.filled()))),
-            1 => {
-                chart.draw_series(marks.map(|p| TriangleMarker::new(p, size + 1, colour.filled())))
-            }
-            _ => chart.draw_series(marks.map(|p| Cross::new(p, size, colour.stroke_width(2)))),
-        };
-        let drawn = drawn.map_err(|e| e.to_string())?;
-        if !own.is_line {
-            drawn.label(own.name.clone()).legend(move |(x, y)| {
-                PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3))
-            });
+        for &point in points.iter().filter(|_| !is_many) {
+            chart.draw_series([mark(point, own.colour, size)]).map_err(|e| e.to_string())?;
         }
-    }
-    if axes.legend {
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(RGBColor(190, 190, 190))
-            .label_font((FONT, 12))
-            .draw()
-            .map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+/// The mark of the series at a place: a circle, a triangle, a cross or a square.
+pub(crate) fn mark<'a, C: Clone + 'static>(
+    at: C,
+    place: usize,
+    size: i32,
+) -> DynElement<'static, SVGBackend<'a>, C> {
+    let own = colour(place);
+    match place % 4 {
+        0 => Circle::new(at, size, own.filled()).into_dyn(),
+        1 => TriangleMarker::new(at, size + 1, own.filled()).into_dyn(),
+        2 => Cross::new(at, size, own.stroke_width(2)).into_dyn(),
+        _ => {
+            let side = size - i32::from(size > 2);
+            let square = Rectangle::new([(-side, -side), (side, side)], own.filled());
+            (EmptyElement::at(at) + square).into_dyn()
+        }
+    }
 }
 
 /// The height of a legend of its own, in pixels.
@@ -279,13 +281,7 @@ pub(crate) fn legend(area: &Area<'_>, series: &[Series], columns: usize) -> Said
         let y = LEGEND_LINE * (at / columns) as i32 + 8;
         area.draw(&PathElement::new([(x, y), (x + 22, y)], colour.stroke_width(3)))
             .map_err(|e| e.to_string())?;
-        let middle = (x + 11, y);
-        let drawn = match own.colour % 3 {
-            0 => area.draw(&Circle::new(middle, 4, colour.filled())),
-            1 => area.draw(&TriangleMarker::new(middle, 5, colour.filled())),
-            _ => area.draw(&Cross::new(middle, 4, colour.stroke_width(2))),
-        };
-        drawn.map_err(|e| e.to_string())?;
+        area.draw(&mark((x + 11, y), own.colour, 4)).map_err(|e| e.to_string())?;
         let style = (FONT, 12).into_font().color(&BLACK);
         area.draw(&Text::new(own.name.as_str(), (x + 28, y - 6), style))
             .map_err(|e| e.to_string())?;

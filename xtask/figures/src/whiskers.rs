@@ -5,7 +5,7 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use crate::Said;
-use crate::panel::{Area, FONT, Scale, Series, colour, figure, legend, legend_height};
+use crate::panel::{Area, FONT, Scale, Series, colour, figure, legend, legend_height, mark, tick};
 use crate::table::Table;
 
 /// The height of a pair of systems, in pixels.
@@ -54,23 +54,46 @@ pub(crate) fn paired(table: &Table, path: &Path) -> Said {
 /// How much better errors are predicted than by the mean, a panel for each measure.
 pub(crate) fn meta_prior(table: &Table, path: &Path) -> Said {
     let measures = table.distinct("measure");
-    let rows = table.distinct("from").len() as i32 * ROW / 2 + 90;
-    let title = "Before anything has run: less than by the mean alone (two standard errors)";
-    figure(path, (1180, (rows + 100) as u32), title, &table.data, |area| {
+    let height = table.distinct("from").len() as i32 * ROW / 2 + 90;
+    let bands: Vec<&[&str]> = measures.chunks(3).collect();
+    let title = "Less than by the mean of all (left of zero: better), two standard errors";
+    let size = (1180, (height * bands.len() as i32 + 100) as u32);
+    figure(path, size, title, &table.data, |area| {
         let mut rest = area.clone();
-        for (at, measure) in measures.iter().enumerate() {
-            let own = table.only("measure", measure);
-            let (part, right) = rest.split_horizontally(if at == 0 { 540 } else { 300 });
-            let marks = Marks {
-                names: own.words("from").into_iter().map(str::to_owned).collect(),
-                groups: vec![String::new(); own.words("from").len()],
-                means: own.numbers("less"),
-                errors: own.numbers("less_se"),
-            };
-            whiskers(&part, &marks, &[""], (measure, if at == 0 { 250 } else { 10 }))?;
-            rest = right;
+        for band in bands {
+            let (mut row, below) = rest.split_vertically(height);
+            for (at, measure) in band.iter().enumerate() {
+                let own = table.only("measure", measure);
+                let (part, right) = row.split_horizontally(if at == 0 { 540 } else { 300 });
+                let marks = Marks {
+                    names: own.words("from").into_iter().map(str::to_owned).collect(),
+                    groups: vec![String::new(); own.words("from").len()],
+                    means: own.numbers("less"),
+                    errors: own.numbers("less_se"),
+                };
+                whiskers(&part, &marks, &[""], (measure, if at == 0 { 250 } else { 10 }))?;
+                row = right;
+            }
+            rest = below;
         }
         Ok(())
+    })
+}
+
+/// What filling categories by their mode changes, table by table.
+pub(crate) fn category_fill(table: &Table, path: &Path) -> Said {
+    let names: Vec<String> = table.words("dataset").into_iter().map(str::to_owned).collect();
+    let height = names.len() as i32 * ROW / 2 + 190;
+    let marks = Marks {
+        groups: vec![String::new(); names.len()],
+        names,
+        means: table.numbers("less"),
+        errors: table.numbers("less_se"),
+    };
+    let title =
+        "Categories by mode less by codes (left of zero: mode is better), two standard errors";
+    figure(path, (860, height as u32), title, &table.data, |area| {
+        whiskers(area, &marks, &[""], ("mean over estimators", 250))
     })
 }
 
@@ -121,7 +144,7 @@ fn whiskers(area: &Area<'_>, marks: &Marks, groups: &[&str], (title, room): (&st
     let name = |v: f64| names.get((n - 0.5 - v).round() as usize).cloned().unwrap_or_default();
     chart
         .configure_mesh()
-        .x_desc("difference of errors")
+        .x_desc("difference of balanced errors")
         .x_labels(if room > 100 { 7 } else { 5 })
         .y_labels(names.len())
         .light_line_style(TRANSPARENT)
@@ -129,7 +152,7 @@ fn whiskers(area: &Area<'_>, marks: &Marks, groups: &[&str], (title, room): (&st
         .label_style((FONT, 12))
         .axis_desc_style((FONT, 13))
         .y_label_formatter(&|v| if room > 100 { name(*v) } else { String::new() })
-        .x_label_formatter(&|v| format!("{v:.3}"))
+        .x_label_formatter(&|v| tick(*v, false))
         .draw()
         .map_err(|e| e.to_string())?;
     let zero = PathElement::new([(0.0, 0.0), (0.0, n)], BLACK.stroke_width(1));
@@ -142,13 +165,7 @@ fn whiskers(area: &Area<'_>, marks: &Marks, groups: &[&str], (title, room): (&st
         let (m, e) = (means[i], 2.0 * errors[i]);
         let whisker = PathElement::new([(m - e, y), (m + e, y)], colour.stroke_width(2));
         chart.draw_series([whisker]).map_err(|e| e.to_string())?;
-        let at = [(m, y)].into_iter();
-        let drawn = match (group + 1) % 3 {
-            0 => chart.draw_series(at.map(|p| Circle::new(p, 3, colour.filled()))),
-            1 => chart.draw_series(at.map(|p| TriangleMarker::new(p, 4, colour.filled()))),
-            _ => chart.draw_series(at.map(|p| Cross::new(p, 3, colour.stroke_width(2)))),
-        };
-        drawn.map_err(|e| e.to_string())?;
+        chart.draw_series([mark((m, y), group + 1, 3)]).map_err(|e| e.to_string())?;
     }
     Ok(())
 }

@@ -23,18 +23,29 @@ pub(crate) struct Origin {
     pub(crate) commit: String,
     /// What made the table.
     pub(crate) command: String,
+    /// What that took.
+    pub(crate) secs: f64,
 }
 
 impl Csv {
     pub(crate) fn new(data: impl Into<String>, columns: &[&'static str]) -> Self {
-        let columns = columns.iter().map(|&c| c.to_owned()).collect();
+        Self::of(data, columns.iter().map(|&c| c.to_owned()).collect())
+    }
+
+    /// With columns that are not known beforehand.
+    pub(crate) fn of(data: impl Into<String>, columns: Vec<String>) -> Self {
         Self { data: data.into(), columns, rows: Vec::new() }
     }
 
     /// Adds a row: as many cells as there are columns. Commas within a cell become semicolons.
     pub(crate) fn push(&mut self, cells: &[&dyn Display]) {
+        self.push_cells(cells.iter().map(ToString::to_string).collect());
+    }
+
+    /// The same of cells that are written already.
+    pub(crate) fn push_cells(&mut self, cells: Vec<String>) {
         assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
-        self.rows.push(cells.iter().map(|c| c.to_string().replace(',', ";")).collect());
+        self.rows.push(cells.into_iter().map(|c| c.replace(',', ";")).collect());
     }
 
     /// The number in a column of the one row that has these cells.
@@ -60,9 +71,10 @@ impl Csv {
 
     /// Writes it, with the command, the data, the commit and the date in front; all of it or nothing.
     pub(crate) fn write(&self, path: &Path, origin: &Origin) -> Result<(), String> {
-        let Origin { commit, command } = origin;
+        let Origin { commit, command, secs } = origin;
         let mut text = format!("# command: {command}\n# data: {}\n", self.data);
         text += &format!("# commit: {commit}\n# date: {}\n", said("date", &["-u", "+%F"]));
+        text += &format!("# took: {secs:.1} s\n");
         text += &format!("{}\n", self.columns.join(","));
         for row in &self.rows {
             text += &format!("{}\n", row.join(","));

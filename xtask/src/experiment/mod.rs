@@ -4,6 +4,7 @@
 //! One file an experiment: a function from [`Context`] to a [`Csv`]; adding one is a file, a line in [`EXPERIMENTS`] and
 //! a figure in xtask/figures.
 
+mod category_fill;
 mod claims;
 mod compare;
 mod completion;
@@ -11,7 +12,10 @@ mod counts;
 mod csv;
 mod designs;
 mod landscapes;
+mod meta_features;
+mod meta_prior;
 mod ranks;
+mod regression;
 mod replays;
 mod runtimes;
 mod sigma;
@@ -42,28 +46,64 @@ pub(crate) struct Context {
     kept: Kept,
 }
 
-/// Name, what makes the table, and the minutes that it takes on two cores, about.
-type Experiment = (&'static str, fn(&Context) -> Result<Csv, String>, f64);
+/// One experiment.
+struct Experiment {
+    /// The files of its table and figure have it, too.
+    name: &'static str,
+    /// What makes the table.
+    run: fn(&Context) -> Result<Csv, String>,
+    /// What that takes on one core, about.
+    secs: f64,
+    needs: Needs,
+}
 
-/// Every experiment, by its name; the files of its table and figure have it, too.
+/// What there must be beside the published tensor.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// The training tables of the corpus.
+    Corpus,
+}
+
+const fn on_tensor(
+    name: &'static str,
+    run: fn(&Context) -> Result<Csv, String>,
+    secs: f64,
+) -> Experiment {
+    Experiment { name, run, secs, needs: Needs::Nothing }
+}
+
+const fn on_corpus(
+    name: &'static str,
+    run: fn(&Context) -> Result<Csv, String>,
+    secs: f64,
+) -> Experiment {
+    Experiment { name, run, secs, needs: Needs::Corpus }
+}
+
+/// Every experiment.
 const EXPERIMENTS: &[Experiment] = &[
-    ("singular-values", spectrum::singular_values, 0.1),
-    ("best-estimators", counts::best_estimators, 0.1),
-    ("runtime-distribution", counts::runtime_distribution, 0.1),
-    ("rank-heatmaps", ranks::heatmaps, 1.0),
-    ("tensor-against-matrix", ranks::tensor_against_matrix, 2.0),
-    ("missing-by-runtime", completion::by_runtime, 2.0),
-    ("missing-at-random", completion::at_random, 5.0),
-    ("sigma", sigma::deviations_of_pipelines, 0.1),
-    ("runtime-prediction", runtimes::table, 0.1),
-    ("runtime-panels", runtimes::panels, 0.1),
-    ("designs-slice", designs::slice, 0.3),
-    ("designs-whole", designs::whole, 0.5),
-    ("landscapes", landscapes::landscapes, 0.1),
-    ("systems", systems::whole_tensor, 8.0),
-    ("systems-no-floor", systems::without_floor, 0.1),
-    ("systems-sparse", systems::sparse_tensors, 12.0),
-    ("systems-paired", systems::paired, 0.1),
+    on_tensor("singular-values", spectrum::singular_values, 4.0),
+    on_tensor("best-estimators", counts::best_estimators, 4.0),
+    on_tensor("runtime-distribution", counts::runtime_distribution, 1.0),
+    on_tensor("rank-heatmaps", ranks::heatmaps, 14.0),
+    on_tensor("tensor-against-matrix", ranks::tensor_against_matrix, 12.0),
+    on_tensor("missing-by-runtime", completion::by_runtime, 14.0),
+    on_tensor("missing-at-random", completion::at_random, 32.0),
+    on_tensor("sigma", sigma::deviations_of_pipelines, 4.0),
+    on_tensor("runtime-prediction", runtimes::table, 4.0),
+    on_tensor("runtime-panels", runtimes::panels, 4.0),
+    on_tensor("designs-slice", designs::slice, 15.0),
+    on_tensor("designs-whole", designs::whole, 60.0),
+    on_tensor("landscapes", landscapes::landscapes, 5.0),
+    on_tensor("systems", systems::whole_tensor, 220.0),
+    on_tensor("systems-no-floor", systems::without_floor, 0.1),
+    on_tensor("systems-options", systems::options, 220.0),
+    on_tensor("systems-sparse", systems::sparse_tensors, 150.0),
+    on_tensor("systems-paired", systems::paired, 0.1),
+    on_corpus("category-fill", category_fill::table, 60.0),
+    on_corpus("meta-features", meta_features::table, 300.0),
+    on_corpus("meta-prior", meta_prior::table, 30.0),
 ];
 
 /// Options of the command.
@@ -91,18 +131,31 @@ pub(crate) struct Options {
 
 /// Runs the experiments asked for and draws their figures.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let known: Vec<&str> = EXPERIMENTS.iter().map(|e| e.0).collect();
+    let known: Vec<&str> = EXPERIMENTS.iter().map(|e| e.name).collect();
     if let Some(name) = options.names.iter().find(|n| *n != "all" && !known.contains(&n.as_str())) {
         return Err(format!("no experiment is called {name}; there are {}", known.join(", ")));
     }
     let folder = folder(options.quick);
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let is_wanted = |name: &str| options.names.iter().any(|n| n == "all" || n == name);
-    let wanted: Vec<&Experiment> = EXPERIMENTS.iter().filter(|e| is_wanted(e.0)).collect();
+    let has_corpus = crate::corpus::index("train").map(|_| ());
+    let mut wanted: Vec<&Experiment> = EXPERIMENTS.iter().filter(|e| is_wanted(e.name)).collect();
+    if let (Err(why), false) = (has_corpus, options.draw) {
+        // One that was asked for by name must not be passed over.
+        let needs = |e: &Experiment| e.needs == Needs::Corpus;
+        if let Some(e) =
+            wanted.iter().find(|e| needs(e) && options.names.iter().any(|n| n == e.name))
+        {
+            return Err(format!("{} needs the tables of the corpus: {why}", e.name));
+        }
+        let left: Vec<&str> = wanted.iter().filter(|e| needs(e)).map(|e| e.name).collect();
+        println!("left out, as the corpus is not here ({why}): {}", left.join(", "));
+        wanted.retain(|e| !needs(e));
+    }
     if !options.draw {
         compute(options, &folder, &wanted)?;
     }
-    let names: Vec<&str> = wanted.iter().map(|e| e.0).collect();
+    let names: Vec<&str> = wanted.iter().map(|e| e.name).collect();
     draw(&folder, &names)
 }
 
@@ -136,16 +189,18 @@ fn compute(options: &Options, folder: &Path, wanted: &[&Experiment]) -> Result<(
     let kept = Kept::within(kept_in, options.resume)?;
     let context = Context { paper, quick: options.quick, n_folds, kept };
     if !options.quick {
-        let minutes: f64 = wanted.iter().map(|e| e.2).sum();
-        println!("about {minutes:.0} minutes on two cores");
+        let secs: f64 = wanted.iter().map(|e| e.secs).sum();
+        println!("about {:.0} minutes on one core", (secs / 60.0).ceil());
     }
     let began = Instant::now();
-    for (name, experiment, _) in wanted {
+    for Experiment { name, run, .. } in wanted {
         let path = folder.join(format!("{name}.csv"));
         let started = Instant::now();
         let command = command_line(name, options);
-        let csv: Csv = context.kept.or(&command, || experiment(&context))?;
-        csv.write(&path, &Origin { commit: commit.clone(), command })?;
+        let (csv, secs): (Csv, f64) = context
+            .kept
+            .or(&command, || run(&context).map(|csv| (csv, started.elapsed().as_secs_f64())))?;
+        csv.write(&path, &Origin { commit: commit.clone(), command, secs })?;
         if options.quick {
             claims::check(name, &csv)?;
         }

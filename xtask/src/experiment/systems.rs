@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use ndarray::Array2;
-use pitchpipe_automl::offline::published::N_PIPELINES;
+use pitchpipe_automl::offline::published::{AXES, N_PIPELINES, Published};
 use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::policy::{
-    InOrder, KernelSetup, Overhead, PaperLoop, PaperSettings, Policy, RankRule, Regress, Rounds,
-    Vectors, kernel_oboe,
+    InOrder, KernelSetup, LastRound, Next, Observation, Overhead, PaperLoop, PaperSettings, Policy,
+    RankRule, Regress, Rounds, Step, Vectors, kernel_oboe,
 };
 
 use super::Context;
 use super::compare::{Comparison, Make, OnClock, System, differences};
 use super::csv::Csv;
 use super::replays::{FLOOR_SECS, Known, Learned, N_ESTIMATORS, Part, SLICE};
+use crate::reference::recorded::mean;
 
 /// TensorOboe's ranks in the paper: whole tensor, subsampled, thresholded.
 const RANK: usize = 20;
@@ -34,6 +35,9 @@ const WHOLE: Comparison =
 const SPARSE: Comparison =
     Comparison { name: "systems-sparse", learn: learn_sparse, systems: sparse_systems };
 
+const OPTIONS: Comparison =
+    Comparison { name: "systems-options", learn: learn_whole, systems: systems_with_options };
+
 /// A step is planned with half a second at the least, and takes so long.
 pub(super) fn whole_tensor(context: &Context) -> Result<Csv, String> {
     Ok(WHOLE.on_clock(context, 0)?.table(context, "whole tensor; a step takes .5 s at the least"))
@@ -48,6 +52,27 @@ pub(super) fn sparse_tensors(context: &Context) -> Result<Csv, String> {
     let data = "whole tensor, a tenth of it at random, what took at most 20 s; a step takes .5 s at the least";
     Ok(SPARSE.on_clock(context, 0)?.table(context, data))
 }
+
+/// What the options of the rounds change, each less TensorOboe as it is by default.
+pub(super) fn options(context: &Context) -> Result<Csv, String> {
+    let all = OPTIONS.on_clock(context, 0)?;
+    let mut csv = differences();
+    for system in OF_OPTIONS {
+        all.difference(&mut csv, "systems-options", system, "TensorOboe");
+    }
+    Ok(csv)
+}
+
+const OF_OPTIONS: [&str; 8] = [
+    "first target 1 s",
+    "first target: an eighth",
+    "ends at half",
+    "10 best",
+    "30 best",
+    "100 best",
+    "rank rule on other folds",
+    "no baseline first",
+];
 
 /// Systems compared on the same datasets.
 pub(super) fn paired(context: &Context) -> Result<Csv, String> {
@@ -253,6 +278,117 @@ fn whole_systems<'a>(
         OnClock { least_secs, systems }
     };
     Some(vec![on(FLOOR_SECS), on(0.0)])
+}
+
+/// TensorOboe with one option at a time.
+fn systems_with_options<'a>(
+    context: &'a Context,
+    known: &'a [Known],
+    out: usize,
+) -> Option<Vec<OnClock<'a>>> {
+    let known = &known[0];
+    let secs: Secs = Arc::new(known.clock.secs(&context.paper, out)?);
+    let learned = &known.learned;
+    let plan = Plan { overhead: overhead(FLOOR_SECS), secs };
+    let (usual, baseline) = (plan.settings(RankRule::Datasets), Some(learned.baseline));
+    let plan_secs = &plan.secs;
+    let with = |name, settings: PaperSettings, baseline: Option<usize>| {
+        let secs = Arc::clone(plan_secs);
+        once(name, move |budget| {
+            Ok(Box::new(tensor_loop(&learned.tensor, &secs, budget, baseline, settings.clone())?))
+        })
+    };
+    let eighth = {
+        let (secs, settings) = (Arc::clone(plan_secs), usual.clone());
+        once("first target: an eighth", move |budget| {
+            let first_target_secs = Some(budget / 8.0);
+            let settings = PaperSettings { first_target_secs, ..settings.clone() };
+            Ok(Box::new(tensor_loop(&learned.tensor, &secs, budget, baseline, settings)?))
+        })
+    };
+    let apart = {
+        let (secs, settings, paper) = (Arc::clone(plan_secs), usual.clone(), &context.paper);
+        once("rank rule on other folds", move |budget| {
+            let policy = tensor_loop(&learned.tensor, &secs, budget, baseline, settings.clone())?;
+            Ok(Box::new(JudgedApart::new(policy, replicates(paper, out))))
+        })
+    };
+    let best = |n| PaperSettings { n_best: Some(n), ..usual.clone() };
+    let one = PaperSettings { first_target_secs: Some(1.0), ..usual.clone() };
+    let half = PaperSettings { last_round: LastRound::None, ..usual.clone() };
+    let systems = vec![
+        with("TensorOboe", usual.clone(), baseline),
+        with("first target 1 s", one, baseline),
+        eighth,
+        with("ends at half", half, baseline),
+        with("10 best", best(10), baseline),
+        with("30 best", best(30), baseline),
+        with("100 best", best(100), baseline),
+        apart,
+        with("no baseline first", usual.clone(), None),
+    ];
+    Some(vec![OnClock { least_secs: FLOOR_SECS, systems }])
+}
+
+fn tensor_loop(
+    (embedding, ranks): &(Arc<pitchpipe_surrogate::TuckerEmbedding>, pitchpipe_surrogate::Ranks),
+    secs: &Secs,
+    budget: f64,
+    baseline: Option<usize>,
+    settings: PaperSettings,
+) -> Result<PaperLoop, SurrogateError> {
+    let vectors = Vectors::tucker(Arc::clone(embedding), (0..N_PIPELINES).collect(), *ranks)?;
+    PaperLoop::with(vectors, secs, budget, Rounds::Doubling, baseline, settings)
+}
+
+/// The mean error of each pipeline's replicates on a dataset: of the same pipeline on other folds.
+fn replicates(paper: &Published, out: usize) -> Arc<Vec<f64>> {
+    let period = N_PIPELINES / AXES[0];
+    let (errors, secs) = (paper.errors.row(out), paper.runtimes_secs.row(out));
+    let of = |j: usize| {
+        let others = (j % period..N_PIPELINES).step_by(period).filter(|&i| i != j && secs[i] > 0.0);
+        let others: Vec<f64> = others.map(|i| f64::from(errors[i])).collect();
+        if others.is_empty() { f64::from(errors[j]) } else { mean(&others) }
+    };
+    Arc::new((0..N_PIPELINES).map(of).collect())
+}
+
+/// A policy that is told, for its rank rule, the error on other folds of the best pipeline so far: what rows kept apart
+/// (`D_val` of Algorithm 3) would tell of it.
+struct JudgedApart {
+    policy: PaperLoop,
+    replicates: Arc<Vec<f64>>,
+    best: (f64, usize),
+}
+
+impl JudgedApart {
+    fn new(policy: PaperLoop, replicates: Arc<Vec<f64>>) -> Self {
+        Self { policy, replicates, best: (f64::INFINITY, 0) }
+    }
+}
+
+impl Policy for JudgedApart {
+    fn next(&mut self, left_secs: f64) -> Result<Next, SurrogateError> {
+        self.policy.next(left_secs)
+    }
+
+    fn observe(&mut self, step: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
+        for seen in observations {
+            if let Some(error) = seen.error.filter(|e| *e < self.best.0) {
+                self.best = (error, seen.pipeline);
+                self.policy.ensembled(self.replicates[seen.pipeline]);
+            }
+        }
+        self.policy.observe(step, observations)
+    }
+
+    fn observe_unasked(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
+        self.policy.observe_unasked(observations)
+    }
+
+    fn resized(&mut self, n_rows: usize, secs: &[f64]) {
+        self.policy.resized(n_rows, secs);
+    }
 }
 
 fn sparse_systems<'a>(

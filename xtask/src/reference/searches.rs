@@ -363,3 +363,19 @@ fn variants(bench: &Bench<'_>, context: &Context) -> Result<Table, SurrogateErro
     }
     Ok(table)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_order_would_not_pass_for_a_policy_that_can_fail() {
+        let random = LINES[0].2;
+        for (kind, name, on_a, _) in LINES {
+            if kind == SEPARABLE || matches!(rule_of(kind), Rule::AtMostPlus(_)) {
+                let is_told_apart = on_a.iter().zip(random).all(|(own, r)| own + MARGIN < r);
+                assert!(is_told_apart, "{name}");
+            }
+        }
+    }
+}

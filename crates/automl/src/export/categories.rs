@@ -2,6 +2,7 @@
 
 use pitchpipe_learn::Pipeline;
 use pitchpipe_learn::encode::Encoder;
+use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::scikit_learn::PythonScript;
 
 /// From so many levels of a column on, one-hot encoding may have more categories than it makes columns for: what an imputer
@@ -13,6 +14,7 @@ const MOST_CODES: usize = 255;
 
 const MOST_FREQUENT: &str = include_str!("most_frequent.py");
 const FREQUENT_ONE_HOT: &str = include_str!("frequent_one_hot.py");
+const BY_KIND: &str = include_str!("by_kind.py");
 const RARE_SHARE_A_CODE: &str = include_str!("rare_share_a_code.py");
 
 const UNSEEN_IS_MISSING: &str = "def unseen_is_missing(x):\n    \"\"\"A category never met has no code.\"\"\"\n    \
@@ -43,6 +45,15 @@ impl Categories {
         let is_many = is_any(Encoder::OneHot) && self.most_levels >= MANY_FOR_ONE_HOT;
         let is_rare = is_any(Encoder::Categories) && self.most_levels > MOST_CODES;
         let mut text = String::new();
+        let is_by_kind = |p: &Pipeline| {
+            matches!(p.preparation.imputer, Imputer::MeanOrMode | Imputer::MedianOrMode)
+        };
+        if learners.iter().any(|(_, p)| is_by_kind(p)) {
+            script.import("sklearn.base", "BaseEstimator");
+            script.import("sklearn.base", "TransformerMixin");
+            script.import("sklearn.impute", "SimpleImputer");
+            text += BY_KIND;
+        }
         if is_many || is_rare {
             text += MOST_FREQUENT;
         }

@@ -5,11 +5,18 @@ use pitchpipe_learn::reduce::Reducer;
 use pitchpipe_learn::scale::Scaler;
 use pitchpipe_learn::scikit_learn::PythonScript;
 
-pub(super) fn imputer(imputer: Imputer, script: &mut PythonScript) -> Option<String> {
+/// Where the table has no categories, how these are filled makes no difference.
+pub(super) fn imputer(
+    imputer: Imputer,
+    has_categories: bool,
+    script: &mut PythonScript,
+) -> Option<String> {
     let settings = match imputer {
+        Imputer::MeanOrMode if has_categories => return Some("ByKind(\"mean\")".to_owned()),
+        Imputer::MedianOrMode if has_categories => return Some("ByKind(\"median\")".to_owned()),
         Imputer::Constant => "strategy=\"constant\", fill_value=0",
-        Imputer::Mean => "strategy=\"mean\"",
-        Imputer::Median => "strategy=\"median\"",
+        Imputer::Mean | Imputer::MeanOrMode => "strategy=\"mean\"",
+        Imputer::Median | Imputer::MedianOrMode => "strategy=\"median\"",
         Imputer::MostFrequent => "strategy=\"most_frequent\"",
         Imputer::Keep => return None,
     };

@@ -243,7 +243,7 @@ for pandas and scikit-learn {OLDEST} to {NEWEST}; install pitchpipe for the mode
             script.keeps_categories = steps.encoder == Encoder::Categories;
             let steps = [
                 first,
-                imputer(steps.imputer, script),
+                imputer(steps.imputer, categories.is_some(), script),
                 encoder,
                 scaler(steps.scaler, script),
                 reducer(steps.reducer, n_features, script),

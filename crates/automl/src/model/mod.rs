@@ -12,6 +12,7 @@ mod sections;
 pub use container::FORMAT;
 pub use error::{ModelFileError, PredictError};
 pub use evaluate::{ClassScores, Evaluation, LabelledRows};
+pub(crate) use predict::native_labels;
 pub use predict::{Predictions, TablePredictions};
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};

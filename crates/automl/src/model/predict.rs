@@ -1,6 +1,6 @@
 //! Predictions of a whole model.
 
-use pitchpipe_learn::{FitContext, FitError, Probabilities};
+use pitchpipe_learn::{FitContext, FitError, FittedPipeline, Probabilities};
 use pitchpipe_table::{CancelCheck, Decision, Frame, Labels, Note, RawTable, ReadOptions, Source};
 use rayon::prelude::*;
 
@@ -147,7 +147,6 @@ impl BaseLearner {
         Ok(())
     }
 
-    /// What most of its fold models decide on natively; the most probable class in a draw.
     fn labels(
         &self,
         frame: &Frame,
@@ -155,17 +154,28 @@ impl BaseLearner {
         n_classes: usize,
         ctx: &FitContext,
     ) -> Result<Vec<u32>, FitError> {
-        // A vote outweighs any probability, and between equal votes probabilities decide.
-        let mut sums = vec![0.0; rows.len() * n_classes];
-        let small = 0.5 / self.models.len() as f64;
-        for model in &self.models {
-            let prediction = model.predict_rows(frame, rows, ctx)?;
-            let probabilities = prediction.probabilities.values();
-            sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += small * p);
-            for (row, &label) in prediction.labels.codes().iter().enumerate() {
-                sums[row * n_classes + label as usize] += 1.0;
-            }
-        }
-        Ok(Probabilities::from_rows(n_classes, sums).argmax().codes().to_vec())
+        native_labels(&self.models, frame, rows, n_classes, ctx)
     }
+}
+
+/// What most of a learner's fold models decide on natively; the most probable class in a draw.
+pub(crate) fn native_labels(
+    models: &[FittedPipeline],
+    frame: &Frame,
+    rows: &[usize],
+    n_classes: usize,
+    ctx: &FitContext,
+) -> Result<Vec<u32>, FitError> {
+    // A vote outweighs any probability, and between equal votes probabilities decide.
+    let mut sums = vec![0.0; rows.len() * n_classes];
+    let small = 0.5 / models.len() as f64;
+    for model in models {
+        let prediction = model.predict_rows(frame, rows, ctx)?;
+        let probabilities = prediction.probabilities.values();
+        sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += small * p);
+        for (row, &label) in prediction.labels.codes().iter().enumerate() {
+            sums[row * n_classes + label as usize] += 1.0;
+        }
+    }
+    Ok(Probabilities::from_rows(n_classes, sums).argmax().codes().to_vec())
 }

@@ -9,9 +9,9 @@ use pitchpipe_learn::Watch;
 use pitchpipe_table::{Dataset, Metric};
 
 use super::drafts::Keeper;
-use super::refit;
 use super::search::{Fit, Found};
 use super::{AutoMlError, Event, Happened, Method, PaperOptions};
+use super::{apart, refit};
 use crate::ensemble::Combination;
 use crate::history::{Landscape, Recorder};
 use crate::model::{Model, kinds_of};
@@ -264,13 +264,22 @@ impl AutoMl {
         start: Instant,
         hear: &mut (dyn FnMut(Event) -> ControlFlow<()> + Send),
     ) -> Result<Model, AutoMlError> {
+        let share = self.paper.validation_share;
+        let parts = share.map(|share| apart::parted(dataset, share, self.seed));
+        let (dataset, apart) = match &parts {
+            Some((training, apart)) => {
+                self.check(training)?;
+                (training, Some(apart))
+            }
+            None => (dataset, None),
+        };
         let cancel = self.cancel.clone().unwrap_or_default();
         let budget = match refit::keeps_time(self, dataset) {
             true => self.budget.mul_f64(1.0 - refit::SHARE),
             false => self.budget,
         };
         let search = Self { budget, cancel: Some(Arc::clone(&cancel)), ..self.clone() };
-        let Found { mut model, left_secs } = Fit::new(&search, dataset, start)?.run(hear)?;
+        let Found { mut model, left_secs } = Fit::new(&search, dataset, apart, start)?.run(hear)?;
         refit::Refit { automl: self, dataset, start, cancel }.finish(&mut model, left_secs);
         Ok(model)
     }

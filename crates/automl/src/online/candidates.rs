@@ -34,7 +34,7 @@ pub(crate) struct Chosen {
 
 impl Candidates {
     pub(crate) fn of(
-        learners: &[Learner],
+        learners: &[&Learner],
         rule: Arc<Rule>,
         judge: Arc<Judge>,
         combination: Combination,
@@ -42,7 +42,7 @@ impl Candidates {
         bag_share: f64,
     ) -> Self {
         Self {
-            keys: learners.iter().map(Learner::key).collect(),
+            keys: learners.iter().map(|l| l.key()).collect(),
             probabilities: learners.iter().map(|l| Arc::clone(&l.probabilities)).collect(),
             labels: learners.iter().map(|l| Arc::clone(&l.labels)).collect(),
             rule,
@@ -79,30 +79,48 @@ impl Candidates {
 
     /// What an ensemble of the learners at these positions says of the rows that it is judged by.
     pub(crate) fn out_of_fold(&self, weights: &[(usize, f64)]) -> OutOfFold {
-        let (truth, n_classes) = (&self.rule.truth, self.rule.truth.n_classes());
-        let mut probabilities = vec![0.0; truth.len() * n_classes];
-        match self.combination {
-            Combination::Average => {
-                for &(at, weight) in weights {
-                    let own = self.probabilities[at].iter();
-                    let sums = probabilities.iter_mut();
-                    sums.zip(own).for_each(|(m, &p)| *m += weight * f64::from(p));
-                }
-                let Rule { decision, priors, .. } = &*self.rule;
-                OutOfFold::decided(truth.clone(), *decision, probabilities, priors)
+        let member = |&(at, weight): &(usize, f64)| Voice {
+            weight,
+            probabilities: &self.probabilities[at],
+            labels: &self.labels[at],
+        };
+        let members: Vec<Voice<'_>> = weights.iter().map(member).collect();
+        together(&members, self.combination, &self.rule)
+    }
+}
+
+/// What one base learner says of some rows.
+pub(crate) struct Voice<'a> {
+    pub(crate) weight: f64,
+    /// Row-major.
+    pub(crate) probabilities: &'a [f32],
+    /// Native decisions.
+    pub(crate) labels: &'a [u32],
+}
+
+/// What base learners, heaviest first, say together of the rows of a rule.
+pub(crate) fn together(members: &[Voice<'_>], combination: Combination, rule: &Rule) -> OutOfFold {
+    let Rule { truth, decision, priors, .. } = rule;
+    let n_classes = truth.n_classes();
+    let mut probabilities = vec![0.0; truth.len() * n_classes];
+    match combination {
+        Combination::Average => {
+            for member in members {
+                let sums = probabilities.iter_mut().zip(member.probabilities);
+                sums.for_each(|(m, &p)| *m += member.weight * f64::from(p));
             }
-            Combination::Vote => {
-                let voted: Vec<u32> = (0..truth.len())
-                    .map(|row| {
-                        let votes: Vec<u32> =
-                            weights.iter().map(|&(at, _)| self.labels[at][row]).collect();
-                        vote_shares(&votes, &mut probabilities[row * n_classes..][..n_classes]);
-                        majority(&votes, n_classes)
-                    })
-                    .collect();
-                let labels = Labels::from_codes(voted, n_classes);
-                OutOfFold { truth: truth.clone(), labels, probabilities }
-            }
+            OutOfFold::decided(truth.clone(), *decision, probabilities, priors)
+        }
+        Combination::Vote => {
+            let voted: Vec<u32> = (0..truth.len())
+                .map(|row| {
+                    let votes: Vec<u32> = members.iter().map(|m| m.labels[row]).collect();
+                    vote_shares(&votes, &mut probabilities[row * n_classes..][..n_classes]);
+                    majority(&votes, n_classes)
+                })
+                .collect();
+            let labels = Labels::from_codes(voted, n_classes);
+            OutOfFold { truth: truth.clone(), labels, probabilities }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The ensemble of the candidate learners found so far, ready at any instant.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pitchpipe_table::Dependence;
 
 use super::WeightedPipeline;
-use super::candidates::{Candidates, Chosen};
+use super::candidates::{Candidates, Chosen, Voice, together};
 use super::honest::Evidence;
 use super::library::{Learner, Library, Rule};
 use crate::ensemble::{Combination, GreedySettings, Judge, Selection, within};
@@ -35,6 +36,8 @@ pub(crate) struct Combiner {
     combination: Combination,
     seed: u64,
     size_limit: u64,
+    /// The learners that the ensemble is made of, where not all are candidates.
+    voters: Option<BTreeSet<usize>>,
     is_stale: bool,
     /// Whether somebody is at it, while the search goes on.
     is_being_made: bool,
@@ -63,10 +66,23 @@ impl Combiner {
             combination,
             seed,
             size_limit,
+            voters: None,
             is_stale: false,
             is_being_made: false,
             secs_each: 0.0,
         }
+    }
+
+    /// From here on the ensemble is made of these, as soon as any of them is there.
+    pub(crate) fn elect(&mut self, voters: Option<Vec<usize>>) {
+        let voters = voters.map(|keys| keys.into_iter().collect());
+        self.is_stale |= voters != self.voters;
+        self.voters = voters;
+    }
+
+    /// How base learners are combined.
+    pub(crate) fn combination(&self) -> Combination {
+        self.combination
     }
 
     /// How learners and ensembles are scored.
@@ -208,15 +224,29 @@ impl Combiner {
     fn candidates(&self) -> Candidates {
         let Self { combination, seed, bag_share, .. } = *self;
         let (rule, judge) = (Arc::clone(&self.rule), Arc::clone(&self.judge));
-        Candidates::of(self.library.learners(), rule, judge, combination, seed, bag_share)
+        let learners = self.candidate_learners();
+        Candidates::of(&learners, rule, judge, combination, seed, bag_share)
+    }
+
+    /// Those that may be base learners, best first.
+    fn candidate_learners(&self) -> Vec<&Learner> {
+        let all = self.library.learners();
+        let Some(voters) = &self.voters else { return all.iter().collect() };
+        let elected: Vec<&Learner> = all.iter().filter(|l| voters.contains(&l.key())).collect();
+        if elected.is_empty() { all.iter().collect() } else { elected }
     }
 
     /// What the ensemble as it was last made says of the rows that it is judged by.
     pub(crate) fn predicted(&self) -> OutOfFold {
-        let place = |key: usize| self.library.learners().iter().position(|l| l.key() == key);
-        let weights = self.selection.weights.iter();
-        let weights: Vec<_> = weights.filter_map(|&(key, w)| Some((place(key)?, w))).collect();
-        self.candidates().out_of_fold(&weights)
+        let voice = |(learner, weight): (&'_ Learner, f64)| {
+            (weight, Arc::clone(&learner.probabilities), Arc::clone(&learner.labels))
+        };
+        let said: Vec<_> = self.weighted_learners().map(voice).collect();
+        let members: Vec<Voice<'_>> = said
+            .iter()
+            .map(|(weight, probabilities, labels)| Voice { weight: *weight, probabilities, labels })
+            .collect();
+        together(&members, self.combination, &self.rule)
     }
 
     /// The base learners with their weights, heaviest first, taken out of the library, and all that was tried. The other

@@ -9,6 +9,7 @@ use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::{FitError, Outcome, Pipeline, PipelineId, SearchSpace};
 use pitchpipe_surrogate::policy::{Next, Observation, Policy, Step};
 
+use super::apart::Apart;
 use super::budget::{Budget, End, Patience};
 use super::candidates::Chosen;
 use super::combine::Combiner;
@@ -75,6 +76,8 @@ pub(crate) struct Drive<'a> {
     boosting_pace: BoostingPace,
     /// Whether the plain forest was run, or cannot be.
     forest_is_over: bool,
+    /// Rows that the policy is told the ensemble's error on, where these are not those that it is made by.
+    apart: Option<Apart<'a>>,
     /// What the policy predicted for the pipelines that were run.
     predicted: BTreeMap<PipelineId, f64>,
 }
@@ -121,6 +124,7 @@ impl<'a> Drive<'a> {
         memory: MemoryWatch,
         combiner: Combiner,
         drafts: Drafts<'a>,
+        apart: Option<Apart<'a>>,
     ) -> Self {
         Self {
             settings,
@@ -133,6 +137,7 @@ impl<'a> Drive<'a> {
             rows: Rows::default(),
             boosting_pace: BoostingPace::default(),
             forest_is_over: false,
+            apart,
             predicted: BTreeMap::new(),
         }
     }
@@ -326,16 +331,26 @@ impl<'a> Drive<'a> {
         let seen = self.evaluate(&ids, patience, bench, listener)?;
         self.ensemble_if_cheap(listener);
         let started = self.budget.elapsed();
-        if let Some(error) = self.combiner.error() {
-            policy.ensembled(error);
-        }
+        self.tell_of_ensemble(policy);
         for step in steps {
             let is_of_step = |o: &&Observation| step.members.contains(&o.pipeline);
             let of_step: Vec<Observation> = seen.iter().filter(is_of_step).copied().collect();
             policy.observe(step, &of_step)?;
         }
+        self.combiner.elect(policy.voters());
         self.ledger.spend("choosing", self.budget.since(started).as_secs_f64());
         Ok(())
+    }
+
+    /// Tells the policy how good the ensemble is.
+    pub(super) fn tell_of_ensemble(&mut self, policy: &mut (dyn Policy + Send)) {
+        let error = match &mut self.apart {
+            Some(apart) => apart.error(&self.combiner),
+            None => self.combiner.error(),
+        };
+        if let Some(error) = error {
+            policy.ensembled(error);
+        }
     }
 
     /// Keeps what is predicted for pipelines, before what comes of them changes it.

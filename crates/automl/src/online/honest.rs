@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::Pipeline;
+use pitchpipe_learn::{Pipeline, Preparation};
 use pitchpipe_table::{Dependence, Labels};
 
 use super::Measured;
@@ -83,7 +83,7 @@ impl Evidence {
             kind: learner.pipeline.estimator.kind(),
             error: learner.error,
             n_bytes: learner.n_bytes,
-            is_plain: self.plain.as_ref() == Some(&learner.pipeline),
+            is_plain: self.plain.as_ref().is_some_and(|plain| is_same(plain, &learner.pipeline)),
         }
     }
 
@@ -158,6 +158,15 @@ impl Model {
         self.report.baselines = standing.baselines;
         self.out_of_fold = Some(scored);
     }
+}
+
+/// Whether two pipelines are the same, however categories are filled.
+fn is_same(one: &Pipeline, other: &Pipeline) -> bool {
+    let by_mode = |pipeline: &Pipeline| {
+        let imputer = pipeline.preparation.imputer.with_categories_by_mode();
+        Preparation { imputer, ..pipeline.preparation }
+    };
+    one.estimator == other.estimator && by_mode(one) == by_mode(other)
 }
 
 pub(super) fn plain_forest() -> Option<Pipeline> {

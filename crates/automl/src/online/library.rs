@@ -266,7 +266,7 @@ impl Judged {
 }
 
 /// The mean of fold models' probabilities, and its most probable classes.
-fn mean_of_models(
+pub(super) fn mean_of_models(
     models: &[FittedPipeline],
     dataset: &Dataset,
     ctx: &FitContext,

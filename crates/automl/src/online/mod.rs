@@ -4,6 +4,7 @@
 //! deadline; what finished becomes a candidate learner, and an ensemble of candidate learners is ready at any
 //! instant. The models of the folds are kept, so that nothing is refitted at the end.
 
+mod apart;
 mod assemble;
 mod automl;
 mod budget;
@@ -44,5 +45,8 @@ pub use event::{Event, Happened, WeightedPipeline};
 pub use families::Families;
 pub use memory::{address_space_limit, has_addresses_for};
 pub use method::{Method, UnknownMethod};
-pub use paper::{DesignKind, KernelPrediction, PaperOptions, RuntimeKind, UnknownOption};
+pub use paper::{
+    CategoryFill, DesignKind, KernelPrediction, LastRoundKind, PaperOptions, RankGrowth,
+    RuntimeKind, UnknownOption,
+};
 pub use report::{Candidate, Measured, Report, StopReason, TimeSpent};

@@ -1,5 +1,7 @@
 //! How many rows the chosen pipelines can be fitted on in the time that a search has left.
 
+use std::sync::LazyLock;
+
 use pitchpipe_learn::PipelineId;
 use pitchpipe_table::Dataset;
 
@@ -23,8 +25,11 @@ pub(super) fn affordable(
     is_repeatable: bool,
 ) -> Option<usize> {
     let report = &model.report;
+    // Pipelines that fill categories by their mode have the numbers of those that do not.
+    let by_mode = LazyLock::new(|| surrogate.space().with_categories_by_mode());
     let pipelines = model.learners.iter().map(|learner| {
-        let id = surrogate.space().find(&learner.pipeline)?;
+        let of_surrogate = surrogate.space().find(&learner.pipeline);
+        let id = of_surrogate.or_else(|| by_mode.find(&learner.pipeline))?;
         let measured = report.leaderboard.iter().find(|c| c.pipeline == learner.pipeline);
         Some((id, measured.filter(|_| !is_repeatable)))
     });

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ndarray::{Array2, Axis};
 use pitchpipe_learn::PipelineId;
 use pitchpipe_surrogate::policy::{
-    self, DesignRule, KernelSetup, Overhead, PaperLoop, PaperSettings, RankRule, Rounds, Vectors,
+    self, DesignRule, KernelSetup, LastRound, Overhead, PaperLoop, PaperSettings, RankRule, Rounds,
+    Vectors,
 };
 
 use super::policies::{Columns, Mapped, Setup};
-use super::{AutoMlError, DesignKind, KernelPrediction, RuntimeKind};
+use super::{AutoMlError, DesignKind, KernelPrediction, LastRoundKind, RankGrowth, RuntimeKind};
 use crate::surrogate::{Embedding, PaperEmbedding};
 
 type Policy = Result<Option<Mapped>, AutoMlError>;
@@ -132,5 +133,21 @@ fn settings(
     };
     // Where runs are to be repeatable the clock may not decide.
     let overhead = if setup.corrects_times { Overhead::Measured } else { Overhead::None };
-    Ok(PaperSettings { design, rank_rule: RankRule::default(), overhead })
+    let rank_rule = match setup.paper.rank_rule.unwrap_or_default() {
+        RankGrowth::Datasets => RankRule::Datasets,
+        RankGrowth::Estimators => RankRule::Estimators,
+        RankGrowth::Both => RankRule::Both,
+    };
+    let last_round = match setup.paper.last_round.unwrap_or_default() {
+        LastRoundKind::Rest => LastRound::Rest,
+        LastRoundKind::None => LastRound::None,
+    };
+    Ok(PaperSettings {
+        design,
+        rank_rule,
+        first_target_secs: setup.paper.first_target.map(|t| t.as_secs_f64()),
+        last_round,
+        n_best: setup.paper.best_predicted,
+        overhead,
+    })
 }

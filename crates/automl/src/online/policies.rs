@@ -243,6 +243,11 @@ impl Policy for Mapped {
         self.policy.expected_error(self.position(pipeline)?)
     }
 
+    fn voters(&self) -> Option<Vec<usize>> {
+        let voters = self.policy.voters()?;
+        Some(voters.into_iter().map(|at| self.ids[at].index()).collect())
+    }
+
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {
         let own: Vec<f64> = self.ids.iter().map(|id| secs[id.index()]).collect();
         self.policy.resized(n_rows, &own);

@@ -10,8 +10,9 @@ use pitchpipe_learn::estimate::EstimatorKind;
 use pitchpipe_learn::impute::Imputer;
 use pitchpipe_learn::{FitContext, MemoryPool, Preparation, SearchSpace, Team, Validation};
 use pitchpipe_surrogate::policy::Policy;
-use pitchpipe_table::{Dataset, Dependence, Labels, stratified_subsample};
+use pitchpipe_table::{Column, Dataset, Dependence, Labels, stratified_subsample};
 
+use super::apart::Apart;
 use super::budget::{Budget, End};
 use super::clock::{Clock, WallClock};
 use super::combine::Combiner;
@@ -97,7 +98,11 @@ pub(super) struct Found {
 pub(super) struct Fit<'a> {
     pub(super) automl: &'a AutoMl,
     pub(super) dataset: &'a Dataset,
+    /// Rows kept apart from these for the rank rule.
+    apart: Option<&'a Dataset>,
     pub(super) clock: WallClock,
+    /// The pipelines there are to choose from.
+    space: Arc<SearchSpace>,
     surrogate: Arc<Surrogate>,
     pub(super) pacing: Pacing,
     memory_limit: u64,
@@ -116,8 +121,14 @@ impl<'a> Fit<'a> {
     pub(super) fn new(
         automl: &'a AutoMl,
         dataset: &'a Dataset,
+        apart: Option<&'a Dataset>,
         start: Instant,
     ) -> Result<Self, AutoMlError> {
+        let surrogate = automl.surrogate.clone().unwrap_or_else(Surrogate::embedded);
+        let space = match automl.paper.fills_by_mode(automl.method) && has_categories(dataset) {
+            true => Arc::new(surrogate.space().with_categories_by_mode()),
+            false => Arc::clone(surrogate.space()),
+        };
         let pacing = match automl.repeatable {
             true => Pacing::Repeatable,
             false => Pacing::Timed { threads: automl.threads },
@@ -130,8 +141,10 @@ impl<'a> Fit<'a> {
         Ok(Self {
             automl,
             dataset,
+            apart,
             clock: WallClock::started_at(start),
-            surrogate: automl.surrogate.clone().unwrap_or_else(Surrogate::embedded),
+            space,
+            surrogate,
             pacing,
             memory_limit,
             free_bytes: pacing.free_bytes(memory_limit, memory::resident()),
@@ -190,7 +203,7 @@ impl<'a> Fit<'a> {
             space: Arc::clone(self.space()),
             feeds_native: kind == ErrorKind::Native,
             max_evaluations,
-            forest: honest::plain_forest().and_then(|forest| self.space().find(&forest)),
+            forest: honest::plain_forest().and_then(|f| self.surrogate.space().find(&f)),
             cancel: Arc::clone(&self.cancel),
             heeds_ensemble: self.automl.method.is_of_paper(),
         };
@@ -205,7 +218,9 @@ impl<'a> Fit<'a> {
                 }
             }),
         };
-        Drive::new(settings, budget, memory, self.combiner(None), drafts)
+        let ctx = FitContext::unhurried().with_deadline(self.clock.instant(self.automl.budget));
+        let apart = self.apart.map(|rows| Apart::new(rows, ctx));
+        Drive::new(settings, budget, memory, self.combiner(None), drafts, apart)
     }
 
     /// Goes through the levels.
@@ -275,9 +290,8 @@ impl<'a> Fit<'a> {
         Ok(stop)
     }
 
-    /// The pipelines there are to choose from.
     fn space(&self) -> &Arc<SearchSpace> {
-        self.surrogate.space()
+        &self.space
     }
 
     fn begun(&self) -> Happened {
@@ -333,7 +347,7 @@ impl<'a> Fit<'a> {
             move |n: usize| fast * (n as f64 / low as f64).powf(power)
         };
         // A forest on plain columns: neither the fastest nor the slowest of what is good.
-        let plain = self.space().behind(Preparation::of_oboe(Imputer::Mean));
+        let plain = self.surrogate.space().behind(Preparation::of_oboe(Imputer::Mean));
         let is_forest = |id| self.space().kind(id) == EstimatorKind::RandomForest;
         let forest = plain.into_iter().find(|&id| is_forest(id)).map_or(0, |id| id.index());
         let boosting = plain_boosting(self.space()).map(|id| pace(id.index()));
@@ -449,6 +463,11 @@ impl<'a> Fit<'a> {
 fn combination_of(automl: &AutoMl) -> Combination {
     let usual = if automl.method.is_of_paper() { Combination::Vote } else { Combination::Average };
     automl.ensemble.unwrap_or(usual)
+}
+
+/// Whether there are categories: one may be missing, if not here, on rows to come.
+fn has_categories(dataset: &Dataset) -> bool {
+    dataset.columns().iter().any(|column| matches!(column, Column::Categorical { .. }))
 }
 
 /// The bytes that the process may have in memory: what the caller says, within what the shell allows.

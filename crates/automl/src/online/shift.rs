@@ -251,9 +251,7 @@ impl Desk<'_, '_, '_> {
             drive.ensemble_if_cheap(listener);
         }
         let started = drive.budget.elapsed();
-        if let Some(error) = drive.combiner.error() {
-            policy.ensembled(error);
-        }
+        drive.tell_of_ensemble(&mut **policy);
         match &step {
             Some(step) => {
                 policy.observe(step, &seen)?;
@@ -264,6 +262,7 @@ impl Desk<'_, '_, '_> {
             }
             None => policy.observe_unasked(&seen)?,
         }
+        drive.combiner.elect(policy.voters());
         drive.ledger.spend("choosing", drive.budget.since(started).as_secs_f64());
         // At the end one more is chosen anyway, in the time kept for that.
         let is_due = is_aside && drive.is_ensemble_cheap() && !drive.left().is_zero();

@@ -49,7 +49,7 @@ impl Traits {
     /// The preparation that stands for this one, `None` where it cannot be run. The mean stands for all
     /// imputers: a model meets missing cells later even where training had none, and the mean of a column is
     /// never outlandish.
-    fn representative(self, mut preparation: Preparation) -> Option<Preparation> {
+    fn representative(self, mean: Imputer, mut preparation: Preparation) -> Option<Preparation> {
         if preparation.keeps_gaps() {
             return Some(preparation);
         }
@@ -60,7 +60,7 @@ impl Traits {
             return None;
         }
         if !self.has_missing {
-            preparation.imputer = Imputer::Mean;
+            preparation.imputer = mean;
         }
         if !self.has_categories {
             preparation.encoder = Encoder::OneHot;
@@ -76,8 +76,10 @@ impl Space {
     /// The distinct computations of a search space on a table.
     pub(crate) fn of(search: &Arc<SearchSpace>, dataset: &Dataset) -> Self {
         let traits = Traits::of(dataset);
+        let by_mode = search.preparations().iter().any(|p| p.imputer == Imputer::MeanOrMode);
+        let mean = if by_mode { Imputer::MeanOrMode } else { Imputer::Mean };
         let standing: Vec<Option<Preparation>> =
-            search.preparations().iter().map(|&p| traits.representative(p)).collect();
+            search.preparations().iter().map(|&p| traits.representative(mean, p)).collect();
         let mut place = vec![None; search.n_pipelines()];
         let mut members: Vec<Vec<PipelineId>> = Vec::new();
         let mut known: HashMap<(Preparation, usize), u32> = HashMap::new();
@@ -165,6 +167,20 @@ mod tests {
         (0..n)
             .map(|j| Column::Numeric((0..6).map(|i| f64::from(i * (j as i32 + 1))).collect()))
             .collect()
+    }
+
+    #[test]
+    fn categories_by_mode_leave_the_same_computations() {
+        let by_mode = Arc::new(SearchSpace::paper().with_categories_by_mode());
+        let mut columns = numeric(3);
+        columns.push(Column::categorical(vec![0, 1, 2, 0, 1, 2], 3));
+        let (codes, mode): (Space, Space) = [SearchSpace::paper(), by_mode]
+            .map(|space| Space::of(&space, &table(columns.clone())))
+            .into();
+        assert_eq!(codes.len(), mode.len());
+        for at in (0..codes.len()).step_by(101) {
+            assert_eq!(codes.id(at), mode.id(at));
+        }
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn drive(
 ) -> Drive<'_> {
     let budget = Budget::new(clock, Duration::from_secs_f64(budget_secs), pacing, 1.0);
     let memory = MemoryWatch::new(u64::MAX, false);
-    Drive::new(settings, budget, memory, combiner(combination), Drafts::default())
+    Drive::new(settings, budget, memory, combiner(combination), Drafts::default(), None)
 }
 
 fn combiner(combination: Combination) -> Combiner {

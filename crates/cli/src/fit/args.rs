@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use pitchpipe_automl::{Combination, DesignKind, KernelPrediction, Method, RuntimeKind};
+use pitchpipe_automl::{
+    CategoryFill, Combination, DesignKind, KernelPrediction, LastRoundKind, Method, RankGrowth,
+    RuntimeKind,
+};
 
 use pitchpipe_table::{DependsOn, Metric};
 
@@ -93,6 +96,41 @@ pub(crate) struct FitArgs {
     /// form on its codes; by embeddings by default
     #[arg(long, value_name = "WAY", value_parser = words(KernelPrediction::ALL, KernelPrediction::name))]
     pub(crate) kernel_prediction: Option<KernelPrediction>,
+
+    /// Which rank oboe, tensor-oboe and kernel-oboe raise by one after a round that improved on the last: that of datasets,
+    /// that of estimators (as the paper says of TensorOboe; not for oboe), or both; that of datasets by default
+    #[arg(long, value_name = "RANK", value_parser = words(RankGrowth::ALL, RankGrowth::name))]
+    pub(crate) rank_rule: Option<RankGrowth>,
+
+    /// The time target of the first round of oboe, tensor-oboe and kernel-oboe, such as 1s; by default that of the published
+    /// code: an eighth of the budget or the time of the fastest pipelines, as a power of two
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) first_target: Option<Duration>,
+
+    /// What oboe, tensor-oboe and kernel-oboe do when the target would pass half of the budget, where the paper ends: one
+    /// more round of the rest of the time, or none; the rest by default
+    #[arg(long, value_name = "WHICH", value_parser = words(LastRoundKind::ALL, LastRoundKind::name))]
+    pub(crate) last_round: Option<LastRoundKind>,
+
+    /// How many of the best-predicted pipelines a round of oboe, tensor-oboe and kernel-oboe runs and makes the ensemble of;
+    /// by default as many as the time allows, and the best of all that was run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) best_predicted: Option<u32>,
+
+    /// Keep this share of the rows, such as 0.15, apart from the search of oboe, tensor-oboe and kernel-oboe: ranks grow by
+    /// the ensemble's error on them. By default they grow by its cross-validated error
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) validation_share: Option<f64>,
+
+    /// How oboe, tensor-oboe and kernel-oboe fill missing categories where they fill numbers by a mean or a median: by the
+    /// mode, or by that statistic of their codes; by default oboe by the mode and the others by codes
+    #[arg(long, value_name = "WAY", value_parser = words(CategoryFill::ALL, CategoryFill::name))]
+    pub(crate) category_fill: Option<CategoryFill>,
+
+    /// On how many folds pipelines are cross-validated; by default three, and five on tables under 500 rows where base
+    /// learners are averaged
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100))]
+    pub(crate) folds: Option<u16>,
 
     /// What the model is to be good at
     #[arg(long, default_value = "balanced-error", value_parser = metric())]

@@ -78,7 +78,16 @@ fn search(
             design: args.design,
             runtimes: args.runtimes,
             kernel_prediction: args.kernel_prediction,
+            rank_rule: args.rank_rule,
+            first_target: args.first_target,
+            last_round: args.last_round,
+            best_predicted: args.best_predicted.map(|n| n as usize),
+            validation_share: args.validation_share,
+            category_fill: args.category_fill,
         });
+    if let Some(n) = args.folds {
+        search = search.folds(n.into());
+    }
     if let Some(combination) = args.ensemble {
         search = search.ensemble(combination);
     }

@@ -1,8 +1,8 @@
 //! Imputers: every missing cell of a column takes one number, a statistic of the training rows.
 //!
-//! Codes of categories are numbers here, as they are to scikit-learn's `SimpleImputer`. A column
-//! without a single value is dropped, except by `constant`, which fills it (ALGORITHMS §17). One more fills
-//! nothing, for estimators that take missing cells as they are.
+//! Codes of categories are numbers here, as they are to scikit-learn's `SimpleImputer`, but to two of them, which fill
+//! categories by their mode ([`Imputer::with_categories_by_mode`]). A column without a single value is dropped, except by
+//! `constant`, which fills it (ALGORITHMS §17). One more fills nothing, for estimators that take missing cells as they are.
 
 mod statistic;
 
@@ -26,6 +26,10 @@ pub enum Imputer {
     MostFrequent,
     /// None: missing cells stay.
     Keep,
+    /// The mean of numbers, and the most frequent of categories: the paper's words for Oboe.
+    MeanOrMode,
+    /// The median of numbers, and the most frequent of categories.
+    MedianOrMode,
 }
 
 /// What fills each column of a table.
@@ -47,14 +51,22 @@ pub struct Imputed {
 
 impl Imputer {
     /// All imputers.
-    pub const ALL: [Self; 5] =
-        [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent, Self::Keep];
+    pub const ALL: [Self; 7] = [
+        Self::Constant,
+        Self::Mean,
+        Self::Median,
+        Self::MostFrequent,
+        Self::Keep,
+        Self::MeanOrMode,
+        Self::MedianOrMode,
+    ];
 
     /// Those that fill all missing cells, in the order of the paper's space.
     pub const FILLING: [Self; 4] = [Self::Constant, Self::Mean, Self::Median, Self::MostFrequent];
 
     /// Takes the statistic of every column.
     pub fn fit(self, x: &RawFeatures<'_>, ctx: &FitContext) -> Result<FittedImputer, FitError> {
+        let categorical = x.categorical();
         let mut fills = Vec::with_capacity(x.n_cols());
         let mut present = Vec::with_capacity(x.n_rows());
         for j in 0..x.n_cols() {
@@ -66,17 +78,35 @@ impl Imputer {
             present.clear();
             x.extend(j, &mut present, |v| v);
             present.retain(|v| v.is_finite());
-            fills.push((!present.is_empty()).then(|| match self {
-                Self::Constant | Self::Keep => unreachable!("its fill is fixed"),
+            fills.push((!present.is_empty()).then(|| match self.of_column(categorical[j]) {
                 Self::Mean => statistic::mean(&present),
                 Self::Median => statistic::median(&mut present),
-                Self::MostFrequent => statistic::most_frequent(&mut present),
+                _ => statistic::most_frequent(&mut present),
             }));
         }
         if fills.iter().all(Option::is_none) {
             return Err(FitError::NoFeatures { component: "imputer" });
         }
-        Ok(FittedImputer { fills, categorical: x.categorical() })
+        Ok(FittedImputer { fills, categorical })
+    }
+
+    /// The imputer whose statistic of a column is taken.
+    fn of_column(self, is_categorical: bool) -> Self {
+        match self {
+            Self::MeanOrMode | Self::MedianOrMode if is_categorical => Self::MostFrequent,
+            Self::MeanOrMode => Self::Mean,
+            Self::MedianOrMode => Self::Median,
+            other => other,
+        }
+    }
+
+    /// The same, but for categories, which are filled by their mode where it takes a mean or a median.
+    pub fn with_categories_by_mode(self) -> Self {
+        match self {
+            Self::Mean => Self::MeanOrMode,
+            Self::Median => Self::MedianOrMode,
+            other => other,
+        }
     }
 
     /// What it fills in whatever the column holds, if that is so.
@@ -84,7 +114,11 @@ impl Imputer {
         match self {
             Self::Constant => Some(0.0),
             Self::Keep => Some(f64::NAN),
-            Self::Mean | Self::Median | Self::MostFrequent => None,
+            Self::Mean
+            | Self::Median
+            | Self::MostFrequent
+            | Self::MeanOrMode
+            | Self::MedianOrMode => None,
         }
     }
 }

@@ -46,6 +46,24 @@ fn codes_of_categories_are_imputed_as_numbers() {
 }
 
 #[test]
+fn categories_are_filled_by_their_mode_where_that_is_asked_for() {
+    let columns = || {
+        vec![
+            Column::categorical(vec![0, 3, MISSING_CODE, 3], 4),
+            Column::numeric(vec![0.0, 3.0, NAN, 6.0]),
+        ]
+    };
+    let x = table(columns());
+    let x = raw(&x);
+    assert_eq!(fills(Imputer::Mean, &x), [Some(2.0), Some(3.0)]);
+    for (imputer, filled) in Imputer::FILLING.into_iter().zip([0.0, 3.0, 3.0, 0.0]) {
+        let by_mode = imputer.with_categories_by_mode();
+        let category = if imputer == Imputer::Constant { 0.0 } else { 3.0 };
+        assert_eq!(fills(by_mode, &x), [Some(category), Some(filled)], "{by_mode}");
+    }
+}
+
+#[test]
 fn an_empty_column_is_dropped_except_by_constant() {
     let ctx = FitContext::unhurried();
     let x = table(vec![Column::numeric(vec![NAN; 2]), Column::numeric(vec![1.0, NAN])]);

@@ -73,6 +73,26 @@ impl Block {
         Self { name: name.to_owned(), contents: Contents::List(pipelines) }
     }
 
+    /// The same with categories filled by their mode.
+    pub(super) fn with_categories_by_mode(&self) -> Self {
+        let contents = match &self.contents {
+            Contents::Product(product) => {
+                let imputers = product.imputers.iter().map(|i| i.with_categories_by_mode());
+                Contents::Product(Product { imputers: imputers.collect(), ..product.clone() })
+            }
+            Contents::List(pipelines) => {
+                let by_mode = |pipeline: &Pipeline| {
+                    let mut pipeline = pipeline.clone();
+                    let imputer = &mut pipeline.preparation.imputer;
+                    *imputer = imputer.with_categories_by_mode();
+                    pipeline
+                };
+                Contents::List(pipelines.iter().map(by_mode).collect())
+            }
+        };
+        Self { name: self.name.clone(), contents }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

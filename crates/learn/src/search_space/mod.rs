@@ -179,6 +179,13 @@ impl SearchSpace {
         Arc::clone(&ALL)
     }
 
+    /// The same pipelines by the same numbers, but that categories are filled by their mode where these take a mean or a
+    /// median of their codes.
+    pub fn with_categories_by_mode(&self) -> Self {
+        let blocks = self.blocks.iter().map(Block::with_categories_by_mode).collect();
+        Self::new(blocks).expect("pipelines that differed differ still")
+    }
+
     /// Its blocks.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks

@@ -256,3 +256,15 @@ fn a_block_that_asks_for_too_much_gets_nothing() {
     let error = manifest.space(&SearchSpace::paper()).unwrap_err();
     assert!(error.to_string().contains("a search space has at most"), "{error}");
 }
+
+#[test]
+fn with_categories_by_mode_pipelines_keep_their_numbers() {
+    let (all, by_mode) = (SearchSpace::all(), SearchSpace::all().with_categories_by_mode());
+    assert_eq!(by_mode.n_pipelines(), all.n_pipelines());
+    for id in all.ids().step_by(997) {
+        let (before, after) = (all.pipeline(id), by_mode.pipeline(id));
+        assert_eq!(after.estimator, before.estimator);
+        let imputer = before.preparation.imputer.with_categories_by_mode();
+        assert_eq!(after.preparation, Preparation { imputer, ..before.preparation });
+    }
+}

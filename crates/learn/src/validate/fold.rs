@@ -105,7 +105,10 @@ impl<'a> FoldData<'a> {
         };
         let same_as = match imputer {
             Imputer::Keep => imputer,
-            _ => Imputer::FILLING.into_iter().find(agrees).unwrap_or(imputer),
+            _ => {
+                let fills = |other: &Imputer| *other != Imputer::Keep;
+                Imputer::ALL.into_iter().filter(fills).find(agrees).unwrap_or(imputer)
+            }
         };
         let secs = start.elapsed().as_secs_f64();
         let fitted = fitted.map(Arc::new);

@@ -69,6 +69,26 @@ class PitchpipeClassifier(_Base):
     kernel_prediction : {"embeddings", "codes"}, optional
         How "kernel-oboe" predicts errors: by the embeddings of the tensor that its kernel method completed, or by the closed form
         on its codes. By default "embeddings".
+    rank_rule : {"datasets", "estimators", "both"}, optional
+        Which rank the paper's methods raise after a round that improved on the last; "oboe" has that of datasets only. By
+        default "datasets".
+    first_target : float, optional
+        The seconds of the first round of the paper's methods; by default the rule of the published code.
+    last_round : {"rest", "none"}, optional
+        What the paper's methods do when the target of a round would pass half of the budget, where the paper ends: one more round
+        of the rest of the time, or nothing. By default "rest".
+    best_predicted : int, optional
+        How many of the best-predicted pipelines a round of the paper's methods runs and makes the ensemble of; by default as many
+        as the time allows, and the best of all that was run.
+    validation_share : float, optional
+        The share of the rows that the paper's methods keep apart, to raise ranks by the ensemble's error on them; by default they
+        go by its cross-validated error.
+    category_fill : {"mode", "codes"}, optional
+        How the paper's methods fill missing categories where they fill numbers by a mean or a median. By default "mode" for
+        "oboe" and "codes" for the others.
+    n_folds : int, optional
+        On how many folds pipelines are cross-validated; by default three, and five on fewer than 500 rows where base learners are
+        averaged.
     metric : str, default="balanced_error"
         What the model is to be good at: "balanced_error", "balanced_accuracy", "accuracy", "log_loss", "macro_f1" or "roc_auc".
     n_jobs : int, optional
@@ -156,6 +176,13 @@ class PitchpipeClassifier(_Base):
         design: str | None = None,
         runtimes: str | None = None,
         kernel_prediction: str | None = None,
+        rank_rule: str | None = None,
+        first_target: float | None = None,
+        last_round: str | None = None,
+        best_predicted: int | None = None,
+        validation_share: float | None = None,
+        category_fill: str | None = None,
+        n_folds: int | None = None,
         metric: str = "balanced_error",
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -181,6 +208,13 @@ class PitchpipeClassifier(_Base):
         self.design = design
         self.runtimes = runtimes
         self.kernel_prediction = kernel_prediction
+        self.rank_rule = rank_rule
+        self.first_target = first_target
+        self.last_round = last_round
+        self.best_predicted = best_predicted
+        self.validation_share = validation_share
+        self.category_fill = category_fill
+        self.n_folds = n_folds
         self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -301,6 +335,13 @@ class PitchpipeClassifier(_Base):
             "design": self.design,
             "runtimes": self.runtimes,
             "kernel_prediction": self.kernel_prediction,
+            "rank_rule": self.rank_rule,
+            "first_target": None if self.first_target is None else float(self.first_target),
+            "last_round": self.last_round,
+            "best_predicted": _settings.whole(self.best_predicted, "best_predicted", 1),
+            "validation_share": _settings.share(self.validation_share, "validation_share"),
+            "category_fill": self.category_fill,
+            "n_folds": _settings.whole(self.n_folds, "n_folds", 2),
             "call": self._call(),
         }
 

@@ -18,7 +18,7 @@ pub use auto::{Auto, AutoSettings, AutoSetup, MostMembers};
 pub use in_order::InOrder;
 pub use kernel::{KERNEL_RIDGE, KernelSetup, Regress, kernel_oboe};
 pub use overhead::Overhead;
-pub use paper::{DesignRule, PaperLoop, PaperSettings, Predictor, Rounds};
+pub use paper::{DesignRule, LastRound, PaperLoop, PaperSettings, Predictor, Rounds};
 pub use patience::patience_secs;
 pub use vectors::{RankRule, Vectors};
 
@@ -110,6 +110,11 @@ pub trait Policy {
         None
     }
 
+    /// The pipelines that the ensemble is to be made of, where not all that were run are.
+    fn voters(&self) -> Option<Vec<usize>> {
+        None
+    }
+
     /// From now on pipelines run on so many rows, on which they are expected to take these times.
     fn resized(&mut self, n_rows: usize, secs: &[f64]);
 }
@@ -137,6 +142,10 @@ impl<P: Policy + ?Sized> Policy for Box<P> {
 
     fn expected_error(&self, pipeline: usize) -> Option<f64> {
         (**self).expected_error(pipeline)
+    }
+
+    fn voters(&self) -> Option<Vec<usize>> {
+        (**self).voters()
     }
 
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {

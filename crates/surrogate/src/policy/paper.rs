@@ -49,6 +49,16 @@ pub enum DesignRule {
     },
 }
 
+/// What follows the last round whose target is within half of the budget, where the paper's loop ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LastRound {
+    /// One more, of whatever time is left.
+    #[default]
+    Rest,
+    /// Nothing (Algorithm 3).
+    None,
+}
+
 /// What the loop does in one way or another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PaperSettings {
@@ -56,6 +66,13 @@ pub struct PaperSettings {
     pub design: DesignRule,
     /// Which rank grows.
     pub rank_rule: RankRule,
+    /// The first time target, in seconds; by the rule of the published code where there is none.
+    pub first_target_secs: Option<f64>,
+    /// Whether the time beyond the last round is used.
+    pub last_round: LastRound,
+    /// How many of the best-predicted pipelines a round is to have run: the set T of Algorithm 2, of which the ensemble is
+    /// made. As many as the time allows, and an ensemble of all that was run, where there is none.
+    pub n_best: Option<usize>,
     /// What a step costs beyond its pipeline's own seconds.
     pub overhead: Overhead,
 }
@@ -81,6 +98,8 @@ pub struct PaperLoop {
     n_rows: usize,
     n_pending: usize,
     predictor: Option<Predictor>,
+    /// The best-predicted pipelines of the present round, where only so many are asked for.
+    elect: Vec<usize>,
     /// The ensemble's validation error, where one is made.
     ensemble_error: Option<f64>,
     best_before: f64,
@@ -137,13 +156,23 @@ impl PaperLoop {
             let (wanted, got) = (n, deviations.len());
             return Err(SurrogateError::Size { what: "standard deviations", wanted, got });
         }
+        let (first, n_best) = (settings.first_target_secs, settings.n_best);
+        if let Some(value) = first.filter(|t| !(t.is_finite() && *t > 0.0)) {
+            let (name, wanted) = ("first time target", "above zero");
+            return Err(SurrogateError::Setting { name, value, wanted });
+        }
+        if n_best == Some(0) {
+            let (name, wanted) = ("number of best-predicted pipelines", "at least 1");
+            return Err(SurrogateError::Setting { name, value: 0.0, wanted });
+        }
         let overheads = Overheads::new(settings.overhead);
         let secs: Vec<f64> = secs.iter().map(|t| t.unwrap_or(f64::INFINITY)).collect();
         let target_secs = match rounds {
             Rounds::Once { .. } => budget_secs,
             Rounds::Doubling => {
                 let planned: Vec<f64> = secs.iter().map(|&t| overheads.planned(t)).collect();
-                first_target(&planned, rank, budget_secs)
+                let rule = || first_target(&planned, rank, budget_secs);
+                first.map_or_else(rule, |secs| secs.min(budget_secs))
             }
         };
         Ok(Self {
@@ -165,6 +194,7 @@ impl PaperLoop {
             n_rows: 1,
             n_pending: 0,
             predictor: None,
+            elect: Vec::new(),
             ensemble_error: None,
             best_before: f64::INFINITY,
             secs,
@@ -239,23 +269,29 @@ impl PaperLoop {
         self.begun_on[pipeline] < self.n_rows && self.secs[pipeline].is_finite()
     }
 
-    /// All pipelines that were not run on the present rows, best-predicted first.
+    /// All pipelines that can be run, best-predicted first.
     fn ranking(&self) -> Result<Vec<usize>, SurrogateError> {
         let predicted = match &self.predictor {
             Some(predict) => predict(&self.seen)?,
             None => least_squares(self.vectors.y(), &self.seen)?,
         };
-        let mut order: Vec<usize> = (0..self.secs.len()).filter(|&j| self.is_fresh(j)).collect();
+        let mut order: Vec<usize> =
+            (0..self.secs.len()).filter(|&j| self.secs[j].is_finite()).collect();
         order.sort_by(|&a, &b| predicted[a].total_cmp(&predicted[b]));
         Ok(order)
     }
 
     /// The best-predicted pipelines whose times together stay within this round's share.
-    fn exploitation(&self, left_secs: f64) -> Result<Vec<usize>, SurrogateError> {
+    fn exploitation(&mut self, left_secs: f64) -> Result<Vec<usize>, SurrogateError> {
         if self.seen.is_empty() {
             return Ok(Vec::new());
         }
-        let order = self.ranking()?;
+        let mut order = self.ranking()?;
+        if let Some(n) = self.settings.n_best {
+            order.truncate(n);
+            self.elect.clone_from(&order);
+        }
+        order.retain(|&j| self.is_fresh(j));
         let allowed = match self.rounds {
             Rounds::Once { .. } => left_secs,
             // To the end of the round: what the design left of the target.
@@ -308,6 +344,11 @@ impl PaperLoop {
         // A last round takes whatever is left, rather than leave half the budget unused. So does one after no time was
         // left, where there is some again on other rows: nothing doubled is nothing.
         let doubled = 2.0 * self.target_secs;
+        let is_past_half = doubled > self.budget_secs / 2.0 && !self.seen.is_empty();
+        if self.settings.last_round == LastRound::None && is_past_half {
+            self.phase = Phase::Done;
+            return Ok(());
+        }
         let is_last = doubled >= left_secs || doubled <= 0.0;
         self.target_secs = if is_last { left_secs } else { doubled };
         self.round_start_left = left_secs;
@@ -399,6 +440,10 @@ impl Policy for PaperLoop {
 
     fn ensembled(&mut self, error: f64) {
         self.ensemble_error = Some(error);
+    }
+
+    fn voters(&self) -> Option<Vec<usize>> {
+        (!self.elect.is_empty()).then(|| self.elect.clone())
     }
 
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {

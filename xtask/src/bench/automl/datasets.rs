@@ -67,6 +67,7 @@ mod tests {
 
     fn entry(name: &str, n_rows: usize, missing_cells: usize, n_nominal: usize) -> Entry {
         Entry {
+            source: String::new(),
             name: name.to_owned(),
             path: name.into(),
             n_rows,
