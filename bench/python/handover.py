@@ -222,6 +222,8 @@ def stopping_a_notebook():
 
 
 def main():
+    # Also where a script in the background or nohup had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     command, folder, n_rows = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
     importing()

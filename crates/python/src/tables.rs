@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type,
+};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema as ArrowSchema};
+use numpy::PyReadonlyArray2;
+use numpy::ndarray::{ArrayView1, ArrayView2};
 use pitchpipe_table::{
     CancelCheck, RawTable, ReadOptions, Schema, TableError, from_batches, from_batches_until,
 };
@@ -29,6 +34,30 @@ impl Table {
             batches.push(RecordBatch::new_empty(schema));
         }
         Ok(Self { batches })
+    }
+
+    /// From an array of numbers, which are copied: where rows are few that takes less time than to share column by column.
+    #[staticmethod]
+    fn of_numbers(names: Vec<String>, values: Numbers<'_>) -> PyResult<Self> {
+        let columns = match &values {
+            Numbers::Double(values) => columns_of::<Float64Type>(values.as_array()),
+            Numbers::Single(values) => columns_of::<Float32Type>(values.as_array()),
+            Numbers::Long(values) => columns_of::<Int64Type>(values.as_array()),
+            Numbers::Int(values) => columns_of::<Int32Type>(values.as_array()),
+        };
+        let field = |(name, column): (String, &ArrayRef)| {
+            Field::new(name, column.data_type().clone(), true)
+        };
+        if names.len() != columns.len() {
+            return Err(PyValueError::new_err("a name for each column is needed"));
+        }
+        let fields: Vec<Field> = names.into_iter().zip(&columns).map(field).collect();
+        let n_rows = columns.first().map_or(0, |column| column.len());
+        let options = RecordBatchOptions::new().with_row_count(Some(n_rows));
+        let schema = Arc::new(ArrowSchema::new(fields));
+        RecordBatch::try_new_with_options(schema, columns, &options)
+            .map(|batch| Self { batches: vec![batch] })
+            .map_err(|e| PyValueError::new_err(e.to_string()))
     }
 
     /// The names of the columns.
@@ -60,6 +89,22 @@ impl Table {
         };
         Ok(Self { batches: self.batches.iter().map(batch).collect::<PyResult<_>>()? })
     }
+}
+
+/// A two-dimensional array of numbers.
+#[derive(FromPyObject)]
+enum Numbers<'py> {
+    Double(PyReadonlyArray2<'py, f64>),
+    Single(PyReadonlyArray2<'py, f32>),
+    Long(PyReadonlyArray2<'py, i64>),
+    Int(PyReadonlyArray2<'py, i32>),
+}
+
+fn columns_of<T: ArrowPrimitiveType>(values: ArrayView2<'_, T::Native>) -> Vec<ArrayRef> {
+    let column = |cells: ArrayView1<'_, T::Native>| {
+        Arc::new(PrimitiveArray::<T>::from_iter_values(cells.iter().copied())) as ArrayRef
+    };
+    values.columns().into_iter().map(column).collect()
 }
 
 impl Table {

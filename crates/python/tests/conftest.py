@@ -1,9 +1,19 @@
 """What the tests share."""
 
+import signal
+
 import numpy as np
 import pytest
 
 from pitchpipe import PitchpipeClassifier
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Also by programs that were started where it is ignored, such as by ``nohup`` or in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -253,7 +253,7 @@ def test_a_float64_frame_is_not_copied():
     from pitchpipe import _arrow
     from pitchpipe._input import frame_of
 
-    block = np.asfortranarray(np.random.default_rng(0).normal(size=(1000, 3)))
+    block = np.asfortranarray(np.random.default_rng(0).normal(size=(2000, 3)))
     before = set(_arrow._alive)
     frame = frame_of(pandas.DataFrame(block, columns=list("abc"), copy=False))
     kept = [things for number, things in _arrow._alive.items() if number not in before]

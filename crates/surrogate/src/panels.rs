@@ -23,18 +23,34 @@ impl Panels {
     /// Lays out `y`, rank x pipelines.
     pub(crate) fn new(y: ArrayView2<f32>) -> Self {
         let (rank, n) = y.dim();
+        Self::from_rows(rank, n, |i, row| {
+            row.iter_mut().zip(y.row(i)).for_each(|(to, &from)| *to = from);
+        })
+    }
+
+    /// The same of rows that are read one after the other.
+    pub(crate) fn from_rows(
+        rank: usize,
+        n: usize,
+        mut read: impl FnMut(usize, &mut [f32]),
+    ) -> Self {
         let mut data = vec![0.0; n.div_ceil(WIDTH) * rank * WIDTH];
-        if rank > 0 {
-            for (p, panel) in data.chunks_exact_mut(rank * WIDTH).enumerate() {
-                let columns = p * WIDTH..n.min((p + 1) * WIDTH);
-                for (i, lanes) in panel.chunks_exact_mut(WIDTH).enumerate() {
-                    for (lane, j) in lanes.iter_mut().zip(columns.clone()) {
-                        *lane = y[(i, j)];
-                    }
-                }
+        let mut row = vec![0.0; n];
+        for i in 0..rank {
+            read(i, &mut row);
+            for (panel, lanes) in data.chunks_exact_mut(rank * WIDTH).zip(row.chunks(WIDTH)) {
+                panel[i * WIDTH..][..lanes.len()].copy_from_slice(lanes);
             }
         }
         Self { rank, n, data }
+    }
+
+    /// Reads one coordinate of all pipelines.
+    pub(crate) fn read_row(&self, i: usize, out: &mut [f32]) {
+        for (p, lanes) in out[..self.n].chunks_mut(WIDTH).enumerate() {
+            let start = (p * self.rank + i) * WIDTH;
+            lanes.copy_from_slice(&self.data[start..][..lanes.len()]);
+        }
     }
 
     /// How many coordinates a pipeline has.
@@ -57,11 +73,8 @@ impl Panels {
     /// The whole matrix again, rank x pipelines, row-major.
     pub(crate) fn to_rows(&self) -> Vec<f32> {
         let mut rows = vec![0.0; self.rank * self.n];
-        for j in 0..self.n {
-            let start = j / WIDTH * self.rank * WIDTH + j % WIDTH;
-            for i in 0..self.rank {
-                rows[i * self.n + j] = self.data[start + i * WIDTH];
-            }
+        for (i, row) in rows.chunks_mut(self.n.max(1)).enumerate() {
+            self.read_row(i, row);
         }
         rows
     }

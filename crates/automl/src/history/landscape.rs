@@ -30,7 +30,8 @@ impl Landscape {
     /// Of the errors that the default method is fed, or of others where the surrogate has only these.
     pub(crate) fn of(surrogate: &Surrogate) -> Option<Self> {
         let kinds = [ErrorKind::Decided, ErrorKind::Native];
-        let prior = kinds.into_iter().find_map(|kind| surrogate.prior(kind))?;
+        let prior = kinds.into_iter().find_map(|kind| surrogate.prior_numbers(kind))?;
+        let mean = prior.mean();
         let space = surrogate.space();
         let mut place: BTreeMap<String, usize> = BTreeMap::new();
         let mut preparations = Vec::new();
@@ -50,7 +51,7 @@ impl Landscape {
         for id in space.ids() {
             let column = columns[space.preparation_index(id)];
             let (sum, n) = &mut sums[space.estimator_index(id)][column];
-            *sum += prior.scale().undo(prior.mean()[id.index()]);
+            *sum += prior.scale().undo(mean[id.index()]);
             *n += 1;
         }
         let mean = |&(sum, n): &(f64, usize)| (n > 0).then(|| rounded(sum / n as f64, DECIMALS));

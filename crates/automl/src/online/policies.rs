@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pitchpipe_learn::{ModelSize, PipelineId};
 use pitchpipe_surrogate::SurrogateError;
-use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::policy::{
     Auto, AutoSettings, AutoSetup, InOrder, MostMembers, Next, Observation, Policy, Step,
 };
@@ -14,7 +13,7 @@ use super::families::Families;
 use super::paper_policies::{kernel_oboe, oboe, tensor_oboe};
 use super::space::Space;
 use super::{AutoMlError, Method, PaperOptions};
-use crate::surrogate::{Embedding, ErrorKind, Surrogate};
+use crate::surrogate::{Embedding, ErrorKind, PriorNumbers, Surrogate};
 
 /// What the fold models of one forest are taken to need in memory, for each row of the table. In a file they needed up to
 /// 2,400 bytes a row of wine-quality-white, whose labels are noisy.
@@ -54,7 +53,8 @@ pub(crate) fn make(setup: &Setup<'_>) -> Result<Made, AutoMlError> {
     let (kind, policy) = match setup.method {
         Method::Auto => {
             let kinds = [ErrorKind::Decided, ErrorKind::Native];
-            let found = kinds.into_iter().find_map(|kind| Some((surrogate.prior(kind)?, kind)));
+            let found =
+                kinds.into_iter().find_map(|kind| Some((surrogate.prior_numbers(kind)?, kind)));
             let (prior, kind) = found.ok_or_else(missing)?;
             (kind, auto(setup, &prior)?)
         }
@@ -78,7 +78,7 @@ pub(crate) fn make(setup: &Setup<'_>) -> Result<Made, AutoMlError> {
 }
 
 /// The default policy over the distinct computations of the table.
-fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
+fn auto(setup: &Setup<'_>, prior: &PriorNumbers<'_>) -> Result<Mapped, AutoMlError> {
     let space = &setup.space;
     let ids: Vec<PipelineId> = (0..space.len()).map(|at| space.id(at)).collect();
     let families = Families::of(space.search(), &ids)?;
@@ -118,7 +118,7 @@ fn auto(setup: &Setup<'_>, prior: &Prior) -> Result<Mapped, AutoMlError> {
 /// Predicted times of the computations of the table, to be corrected by measured ones.
 fn corrected(setup: &Setup<'_>, ids: &[PipelineId]) -> Result<CorrectedRuntimes, SurrogateError> {
     let correction = setup.surrogate.runtimes().correction();
-    let narrow = setup.space.prior(correction.prior())?;
+    let narrow = setup.space.prior(&PriorNumbers::Whole(correction.prior()))?;
     let secs = ids.iter().map(|id| setup.secs[id.index()]).collect();
     correction.with_prior(Arc::new(narrow)).start(secs)
 }

@@ -379,11 +379,10 @@ impl<'a> Fit<'a> {
     fn policy_secs(&self, n_rows: usize) -> Vec<f64> {
         let mut secs = self.secs(n_rows);
         let wants_log = self.automl.paper.runtimes == Some(RuntimeKind::Log);
-        let of_paper = self.surrogate.paper_parts().runtimes.as_ref();
-        let Some(runtimes) = of_paper.filter(|_| self.automl.method.is_of_paper() && !wants_log)
-        else {
+        if wants_log || !self.automl.method.is_of_paper() {
             return secs;
-        };
+        }
+        let Some(runtimes) = &self.surrogate.paper_parts().runtimes else { return secs };
         let size = TableSize::of(self.dataset).with_rows(n_rows);
         let factor = (self.n_folds as f64 - 1.0) / 2.0;
         let in_form = runtimes.predict_secs(self.space(), &size);

@@ -15,6 +15,8 @@ use pitchpipe_surrogate::SurrogateError;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_table::{Column, Dataset, UNSEEN_CODE};
 
+use crate::surrogate::PriorNumbers;
+
 /// The distinct computations on a table, each with all pipelines that are it.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
@@ -132,23 +134,23 @@ impl Space {
 
     /// The prior over computations: means and factors are averaged over the pipelines that are the same,
     /// which are draws of one value.
-    pub(crate) fn prior(&self, prior: &Prior) -> Result<Prior, SurrogateError> {
-        let factor = prior.factor();
+    pub(crate) fn prior(&self, prior: &PriorNumbers<'_>) -> Result<Prior, SurrogateError> {
         let average = |values: &[f64]| -> Vec<f64> {
             let mean = |members: &Vec<PipelineId>| {
                 members.iter().map(|id| values[id.index()]).sum::<f64>() / members.len() as f64
             };
             self.members.iter().map(mean).collect()
         };
-        let mut narrow = ndarray::Array2::<f32>::zeros((factor.nrows(), self.len()));
-        for (from, mut to) in factor.outer_iter().zip(narrow.outer_iter_mut()) {
-            for (members, value) in self.members.iter().zip(to.iter_mut()) {
-                let sum: f32 = members.iter().map(|id| from[id.index()]).sum();
+        let mut whole = vec![0.0; self.place.len()];
+        let read = |row: usize, narrow: &mut [f32]| {
+            prior.read_row(row, &mut whole);
+            for (members, value) in self.members.iter().zip(narrow) {
+                let sum: f32 = members.iter().map(|id| whole[id.index()]).sum();
                 *value = sum / members.len() as f32;
             }
-        }
-        let (mean, noise) = (average(prior.mean()), average(prior.noise()));
-        Prior::from_parts(prior.scale(), mean, narrow.view(), noise)
+        };
+        let (mean, noise) = (average(&prior.mean()), average(&prior.noise()));
+        Prior::from_rows(prior.scale(), mean, prior.rank(), read, noise)
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ndarray::Array2;
 use pitchpipe_learn::{PipelineId, Preparation, SearchSpace};
 use pitchpipe_surrogate::SurrogateError;
-use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::columns::{NewColumn, NewColumns, embed_columns};
 use serde::{Deserialize, Serialize};
 
+use super::parts::{PackedPrior, Part};
 use super::{Embedding, ExtendError, Surrogate, TableSize};
 
 /// A block that was added to a surrogate after its training.
@@ -107,11 +107,12 @@ impl Surrogate {
             (&mut self.tensor_oboe, &self.embeddings.tensor_oboe),
         ] {
             if let (Some(embedding), Some(datasets)) = (embedding, datasets) {
+                let embedding = Arc::make_mut(embedding.get_mut());
                 extend_embedding(embedding, datasets, &native, new.start)?;
             }
         }
         if let Some(model) = &mut self.kernel_oboe {
-            *model = model.with_columns(&native)?;
+            *model = Part::made(model.get().with_columns(&native)?);
         }
         let sized: BTreeMap<MeasuredOn, TableSize> = joining
             .runs
@@ -144,10 +145,11 @@ impl Surrogate {
 }
 
 fn extend_prior(
-    prior: &mut Arc<Prior>,
+    part: &mut Part<PackedPrior>,
     datasets: &mut Option<Array2<f32>>,
     new: &NewColumns,
 ) -> Result<(), SurrogateError> {
+    let prior = part.get();
     // A surrogate without the embeddings of its datasets can place what was measured nowhere: kin alone.
     let (scores, new) = match datasets {
         Some(scores) => (scores.clone(), new.clone()),
@@ -158,7 +160,7 @@ fn extend_prior(
         }
     };
     let (wider, embedded) = prior.with_columns(scores.view(), &new)?;
-    *prior = Arc::new(wider);
+    *part = Part::made(wider);
     if datasets.is_some() {
         *datasets = Some(embedded);
     }

@@ -19,6 +19,7 @@ use pitchpipe_surrogate::complete::{KernelModel, KernelParts};
 use pitchpipe_surrogate::policy::KERNEL_RIDGE;
 
 use super::columns::{AddedBlock, MeasuredOn, Run};
+use super::parts::{PackedPrior, Part};
 use super::{ErrorKind, Surrogate, TrainedDataset};
 use crate::offline::Seen;
 use crate::offline::train::{Stack, StackRow};
@@ -213,19 +214,20 @@ impl Surrogate {
             let observed = if kind == ErrorKind::Native { &row.native } else { &row.decided };
             let (prior, scores) = self.prior_parts(kind);
             if let (Some(prior), Some(scores), false) = (prior, scores, observed.is_empty()) {
-                let (moved, embedded) = with_row(prior, scores, observed, n_rows)?;
-                *prior = Arc::new(moved);
+                let (moved, embedded) = with_row(prior.get(), scores, observed, n_rows)?;
+                *prior = Part::made(moved);
                 *scores = embedded;
             }
         }
         if let Some(model) = &mut self.kernel_oboe {
-            *model = kernel_with_row(model, &row.native)?;
+            *model = Part::made(kernel_with_row(model.get(), &row.native)?);
         }
         for (scores, embedding) in [
             (&mut self.embeddings.oboe, &self.oboe),
             (&mut self.embeddings.tensor_oboe, &self.tensor_oboe),
         ] {
             if let (Some(scores), Some(embedding)) = (scores, embedding) {
+                let embedding = embedding.get();
                 let at = |j: usize| embedding.pipelines.iter().position(|&p| p as usize == j);
                 let columns: Vec<(Vec<f64>, f64)> = row
                     .native
@@ -258,7 +260,7 @@ impl Surrogate {
             let observed = if kind == ErrorKind::Native { &column.native } else { &column.decided };
             let (prior, scores) = self.prior_parts(kind);
             if let (Some(prior), Some(scores), false) = (prior, scores, observed.is_empty()) {
-                *prior = Arc::new(with_column(prior, scores, pipeline, observed)?);
+                *prior = Part::made(with_column(prior.get(), scores, pipeline, observed)?);
             }
         }
         for (scores, embedding) in [
@@ -266,6 +268,7 @@ impl Surrogate {
             (&self.embeddings.tensor_oboe, &mut self.tensor_oboe),
         ] {
             let (Some(scores), Some(embedding)) = (scores, embedding) else { continue };
+            let embedding = Arc::make_mut(embedding.get_mut());
             let Some(at) = embedding.pipelines.iter().position(|&p| p as usize == pipeline) else {
                 continue;
             };
@@ -276,11 +279,11 @@ impl Surrogate {
         }
         if let Some(model) = &mut self.kernel_oboe {
             let (datasets, errors): (Vec<usize>, Vec<f64>) = column.native.iter().copied().unzip();
-            let code = model.predict_pipeline(&datasets, &errors)?.code;
-            let mut parts = KernelParts::from(model.clone());
+            let code = model.get().predict_pipeline(&datasets, &errors)?.code;
+            let mut parts = KernelParts::from(KernelModel::clone(model.get()));
             let own = parts.codes[pipeline * code.len()..].iter_mut();
             own.zip(&code).for_each(|(z, &v)| *z = v as f32);
-            *model = KernelModel::try_from(parts)?;
+            *model = Part::made(KernelModel::try_from(parts)?);
         }
         Ok(())
     }
@@ -288,7 +291,7 @@ impl Surrogate {
     fn prior_parts(
         &mut self,
         kind: ErrorKind,
-    ) -> (Option<&mut Arc<Prior>>, Option<&mut Array2<f32>>) {
+    ) -> (Option<&mut Part<PackedPrior>>, Option<&mut Array2<f32>>) {
         match kind {
             ErrorKind::Native => (self.native.as_mut(), self.embeddings.native.as_mut()),
             ErrorKind::Decided => (self.decided.as_mut(), self.embeddings.decided.as_mut()),

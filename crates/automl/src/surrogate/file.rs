@@ -18,8 +18,9 @@ use pitchpipe_surrogate::runtime::{RuntimeModel, RuntimeTerms};
 use pitchpipe_table::{WriteError, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use super::packed::{Form, Header, Packer, Unpacker, damaged};
-use super::paper::{PaperHead, PaperParts};
+use super::packed::{Form, Header, Packed, Packer, Unpacker, damaged};
+use super::paper::{PackedPaper, PaperHead};
+use super::parts::{PackedEmbedding, PackedKernel, PackedPrior, Part, Unpack};
 use super::runtimes::ScaledModel;
 use super::{AddedBlock, DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
 
@@ -176,14 +177,14 @@ impl Surrogate {
     pub fn to_bytes(&self) -> Result<Vec<u8>, SurrogateFileError> {
         let mut packer = Packer::default();
         for prior in [&self.native, &self.decided].into_iter().flatten() {
-            pack_prior(&mut packer, prior, PRIOR_STEP);
+            pack_prior(&mut packer, prior.get(), PRIOR_STEP);
         }
         for embedding in [&self.oboe, &self.tensor_oboe].into_iter().flatten() {
-            packer.add(embedding.y.view(), Form::Half, 0.0);
+            packer.add(embedding.get().y.view(), Form::Half, 0.0);
         }
         let kernel = self.kernel_oboe.as_ref().map(|model| {
             let KernelParts { n_datasets, s2, beta, atoms, codes, row_means } =
-                KernelParts::from(model.clone());
+                KernelParts::from(KernelModel::clone(model.get()));
             let n_atoms = atoms.len() / n_datasets;
             packer.add(rows_of(&atoms, n_datasets), Form::Half, 0.0);
             packer.add(rows_of(&codes, n_atoms).t(), Form::Steps, 0.0);
@@ -199,15 +200,15 @@ impl Surrogate {
         for matrix in datasets.into_iter().flatten() {
             packer.add(matrix.view(), Form::Half, 0.0);
         }
-        let paper = self.paper.pack(&mut packer);
-        let head = |e: &Embedding| EmbeddingHead {
-            pipelines: e.pipelines.clone(),
-            initial_rank: e.initial_rank as u32,
+        let paper = self.paper.get().pack(&mut packer);
+        let head = |part: &Part<PackedEmbedding>| {
+            let Embedding { pipelines, initial_rank, .. } = &**part.get();
+            EmbeddingHead { pipelines: pipelines.clone(), initial_rank: *initial_rank as u32 }
         };
         let contents = Contents {
             facts: self.facts.clone(),
             best_on_average: self.best_on_average.into(),
-            priors: [&self.native, &self.decided].map(|p| p.as_ref().map(|p| p.scale())),
+            priors: [&self.native, &self.decided].map(|p| p.as_ref().map(|p| p.get().scale())),
             oboe: self.oboe.as_ref().map(head),
             tensor_oboe: self.tensor_oboe.as_ref().map(head),
             kernel,
@@ -232,6 +233,13 @@ impl Surrogate {
 
     /// Reads the bytes of a file; anything cut, changed or of another version is an error.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SurrogateFileError> {
+        let read = Self::from_trusted_bytes(bytes)?;
+        read.check_parts()?;
+        Ok(read)
+    }
+
+    /// The same of bytes that are known to be sound: its parts are put together, and so checked, when they are asked for.
+    pub(super) fn from_trusted_bytes(bytes: &[u8]) -> Result<Self, SurrogateFileError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(SurrogateFileError::NotASurrogate)?;
         let too_short = || damaged("it ends too early");
         let (version, rest) = rest.split_first_chunk().ok_or_else(too_short)?;
@@ -243,10 +251,7 @@ impl Surrogate {
         if crc32fast::hash(compressed) != u32::from_le_bytes(*checksum) {
             return Err(damaged("its checksum is wrong"));
         }
-        let mut body = Vec::new();
-        zstd::stream::read::Decoder::new(compressed)
-            .and_then(|decoder| decoder.take(MOST_BYTES).read_to_end(&mut body))
-            .map_err(|e| damaged(&e.to_string()))?;
+        let body = decompressed(compressed)?;
         let unreadable = |e: postcard::Error| damaged(&e.to_string());
         let mut rest = body.as_slice();
         let mut columns: Option<Columns> = None;
@@ -260,15 +265,45 @@ impl Surrogate {
         if found >= WITH_PAPER {
             (paper, numbers) = postcard::take_from_bytes(numbers).map_err(unreadable)?;
         }
-        unpack(columns, contents, paper, numbers)
+        let at = body.len() - numbers.len();
+        unpack(columns, contents, paper, body, at)
     }
+
+    /// That all parts can be put together, one after the other.
+    fn check_parts(&self) -> Result<(), SurrogateFileError> {
+        [&self.native, &self.decided].into_iter().flatten().try_for_each(Part::check)?;
+        [&self.oboe, &self.tensor_oboe].into_iter().flatten().try_for_each(Part::check)?;
+        self.kernel_oboe.iter().try_for_each(Part::check)?;
+        self.paper.check()
+    }
+}
+
+/// What was compressed. Our files say how large that is, so there need be no second buffer.
+fn decompressed(compressed: &[u8]) -> Result<Vec<u8>, SurrogateFileError> {
+    let unreadable = |e: std::io::Error| damaged(&e.to_string());
+    let mut body = Vec::new();
+    match zstd::zstd_safe::get_frame_content_size(compressed) {
+        Ok(Some(size)) if size <= MOST_BYTES => {
+            let no_room = |_| damaged("it asks for more memory than there is");
+            body.try_reserve_exact(size as usize).map_err(no_room)?;
+            let mut decompressor = zstd::bulk::Decompressor::new().map_err(unreadable)?;
+            decompressor.decompress_to_buffer(compressed, &mut body).map_err(unreadable)?;
+        }
+        _ => {
+            zstd::stream::read::Decoder::new(compressed)
+                .and_then(|decoder| decoder.take(MOST_BYTES).read_to_end(&mut body))
+                .map_err(unreadable)?;
+        }
+    }
+    Ok(body)
 }
 
 fn unpack(
     columns: Option<Columns>,
     contents: Contents,
     paper: PaperHead,
-    numbers: &[u8],
+    body: Vec<u8>,
+    at: usize,
 ) -> Result<Surrogate, SurrogateFileError> {
     let (space, added) = match columns {
         Some(Columns { space, added }) => (Arc::new(space.space(&SearchSpace::all())?), added),
@@ -282,45 +317,37 @@ fn unpack(
             (SearchSpace::paper(), Vec::new())
         }
     };
-    let mut unpacker = Unpacker::new(contents.matrices, numbers);
+    let mut unpacker = Unpacker::new(contents.matrices, body, at);
     let mut priors = [None, None];
     for (slot, scale) in priors.iter_mut().zip(contents.priors) {
         if let Some(scale) = scale {
-            *slot = Some(Arc::new(unpack_prior(&space, &mut unpacker, scale)?));
+            *slot = Some(PackedPrior::new(&space, scale, three(&mut unpacker)?)?);
         }
     }
     let [native, decided] = priors;
     let mut embedding = |head: Option<EmbeddingHead>| {
-        head.map(|head| unpack_embedding(&space, &mut unpacker, head)).transpose()
+        let made = |EmbeddingHead { pipelines, initial_rank }| {
+            PackedEmbedding::new(&space, pipelines, unpacker.next()?, initial_rank as usize)
+        };
+        head.map(made).transpose()
     };
     let (oboe, tensor_oboe) = (embedding(contents.oboe)?, embedding(contents.tensor_oboe)?);
     let kernel_oboe = match contents.kernel {
         None => None,
         Some(KernelHead { s2, beta }) => {
-            let (atoms, codes) = (unpacker.next()?, unpacker.next()?.reversed_axes());
-            let row_means: Vec<f64> = unpacker.next_list()?.into_iter().map(f64::from).collect();
-            let model = KernelModel::try_from(KernelParts {
-                n_datasets: row_means.len(),
-                s2,
-                beta,
-                atoms: atoms.into_iter().collect(),
-                codes: codes.into_iter().collect(),
-                row_means,
-            })?;
-            check_count(&space, "codes", model.n_pipelines())?;
-            Some(model)
+            Some(PackedKernel::new(&space, [s2, beta], three(&mut unpacker)?)?)
         }
     };
-    let coefficients = unpacker.next()?.reversed_axes();
+    let coefficients = unpacker.next()?.to_array()?.reversed_axes();
     let polynomials = RuntimeModel::from_parts(contents.runtimes, coefficients.view())?;
-    let model = ScaledModel { polynomials, slopes: unpacker.next_list()? };
-    let correction = unpack_prior(&space, &mut unpacker, Scale::Plain)?;
+    let model = ScaledModel { polynomials, slopes: unpacker.next()?.to_list()? };
+    let correction = PackedPrior::new(&space, Scale::Plain, three(&mut unpacker)?)?.unpack()?;
     let runtimes = Runtimes::from_parts(&space, model, Arc::new(correction))?;
     let n_datasets = contents.facts.datasets.len();
     let mut datasets = [None, None, None, None];
     for (slot, is_there) in datasets.iter_mut().zip(contents.datasets) {
         if is_there {
-            let matrix = unpacker.next()?;
+            let matrix = unpacker.next()?.to_array()?;
             if matrix.ncols() != n_datasets {
                 return Err(damaged("embeddings of other datasets than it names"));
             }
@@ -329,17 +356,17 @@ fn unpack(
     }
     let embeddings = DatasetEmbeddings::of(datasets);
     for (matrix, rank) in embeddings.each().into_iter().zip([
-        native.as_ref().map(|p| p.rank()),
-        decided.as_ref().map(|p| p.rank()),
-        oboe.as_ref().map(|e| e.y.nrows()),
-        tensor_oboe.as_ref().map(|e| e.y.nrows()),
+        native.as_ref().map(PackedPrior::rank),
+        decided.as_ref().map(PackedPrior::rank),
+        oboe.as_ref().map(PackedEmbedding::rank),
+        tensor_oboe.as_ref().map(PackedEmbedding::rank),
     ]) {
         if matrix.as_ref().is_some_and(|m| Some(m.nrows()) != rank) {
             return Err(damaged("embeddings of datasets have the wrong size"));
         }
     }
-    let n_oboe = oboe.as_ref().map(|e: &Embedding| e.pipelines.len());
-    let paper = PaperParts::unpack(paper, &mut unpacker, &space, n_oboe)?;
+    let n_oboe = oboe.as_ref().map(PackedEmbedding::n_pipelines);
+    let paper = PackedPaper::new(paper, &mut unpacker, &space, n_oboe)?;
     if !unpacker.is_done() {
         return Err(damaged("it goes on after its end"));
     }
@@ -349,17 +376,21 @@ fn unpack(
     Ok(Surrogate {
         space,
         facts,
-        native,
-        decided,
-        oboe,
-        tensor_oboe,
-        kernel_oboe,
+        native: native.map(Part::packed),
+        decided: decided.map(Part::packed),
+        oboe: oboe.map(Part::packed),
+        tensor_oboe: tensor_oboe.map(Part::packed),
+        kernel_oboe: kernel_oboe.map(Part::packed),
         runtimes,
         best_on_average,
         embeddings,
         added,
-        paper,
+        paper: Part::packed(paper),
     })
+}
+
+fn three(unpacker: &mut Unpacker) -> Result<[Packed; 3], SurrogateFileError> {
+    Ok([unpacker.next()?, unpacker.next()?, unpacker.next()?])
 }
 
 /// A row-major matrix of rows this long.
@@ -374,41 +405,4 @@ fn pack_prior(packer: &mut Packer, prior: &Prior, step: f32) {
     let deviations: Vec<f32> = prior.noise().iter().map(|v| v.sqrt() as f32).collect();
     packer.add_list(&deviations, Form::Half);
     packer.add(prior.factor().view(), Form::Steps, step);
-}
-
-fn unpack_prior(
-    space: &SearchSpace,
-    unpacker: &mut Unpacker,
-    scale: Scale,
-) -> Result<Prior, SurrogateFileError> {
-    let mean: Vec<f64> = unpacker.next_list()?.into_iter().map(f64::from).collect();
-    check_count(space, "a prior", mean.len())?;
-    let noise = unpacker.next_list()?.into_iter().map(|d| f64::from(d).powi(2)).collect();
-    let factor = unpacker.next()?;
-    Ok(Prior::from_parts(scale, mean, factor.view(), noise)?)
-}
-
-fn unpack_embedding(
-    space: &SearchSpace,
-    unpacker: &mut Unpacker,
-    head: EmbeddingHead,
-) -> Result<Embedding, SurrogateFileError> {
-    let y = unpacker.next()?;
-    let EmbeddingHead { pipelines, initial_rank } = head;
-    let initial_rank = initial_rank as usize;
-    if y.ncols() != pipelines.len() || !(1..=y.nrows()).contains(&initial_rank) {
-        return Err(damaged("an embedding has the wrong size"));
-    }
-    if pipelines.iter().any(|&j| space.id(j as usize).is_none()) {
-        return Err(damaged("an embedding speaks of a pipeline that does not exist"));
-    }
-    Ok(Embedding { pipelines, y, initial_rank })
-}
-
-fn check_count(space: &SearchSpace, what: &str, found: usize) -> Result<(), SurrogateFileError> {
-    let wanted = space.n_pipelines();
-    if found == wanted {
-        return Ok(());
-    }
-    Err(damaged(&format!("{what} of {found} pipelines instead of {wanted}")))
 }

@@ -10,6 +10,7 @@ mod facts;
 mod file;
 mod packed;
 mod paper;
+mod parts;
 mod runtimes;
 mod size;
 
@@ -21,20 +22,24 @@ use pitchpipe_learn::SearchSpace;
 use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::KernelModel;
 
+use paper::PackedPaper;
+use parts::{PackedEmbedding, PackedKernel, PackedPrior};
+
 pub use columns::AddedBlock;
 pub(crate) use extend::DatasetEmbeddings;
 pub use extend::{DatasetRow, ExtendError, Extension, PipelineColumn};
 pub use facts::{CompletionFacts, RuntimeAccuracy, TrainedDataset, TrainingFacts};
 pub use file::SurrogateFileError;
 pub use paper::{PaperEmbedding, PaperParts, PaperRuntimes};
+pub(crate) use parts::{Part, PriorNumbers};
 pub use runtimes::Runtimes;
 pub(crate) use runtimes::cross_validate as cross_validate_runtimes;
 pub use size::TableSize;
 
-/// The default surrogate, as `cargo xtask surrogate` trained it.
+/// The default surrogate, as `cargo xtask surrogate` trained it. A test puts all its parts together.
 static EMBEDDED: LazyLock<Arc<Surrogate>> = LazyLock::new(|| {
     let bytes = include_bytes!("../../data/default.surrogate");
-    Arc::new(Surrogate::from_bytes(bytes).expect("the embedded surrogate is sound"))
+    Arc::new(Surrogate::from_trusted_bytes(bytes).expect("the embedded surrogate is sound"))
 });
 
 /// Which error a prior is of: they differ where classes are not equally common.
@@ -62,20 +67,20 @@ pub struct Embedding {
 pub struct Surrogate {
     pub(crate) space: Arc<SearchSpace>,
     pub(crate) facts: TrainingFacts,
-    pub(crate) native: Option<Arc<Prior>>,
-    pub(crate) decided: Option<Arc<Prior>>,
-    pub(crate) oboe: Option<Embedding>,
-    pub(crate) tensor_oboe: Option<Embedding>,
-    pub(crate) kernel_oboe: Option<KernelModel<f32>>,
+    pub(crate) native: Option<Part<PackedPrior>>,
+    pub(crate) decided: Option<Part<PackedPrior>>,
+    pub(crate) oboe: Option<Part<PackedEmbedding>>,
+    pub(crate) tensor_oboe: Option<Part<PackedEmbedding>>,
+    pub(crate) kernel_oboe: Option<Part<PackedKernel>>,
     pub(crate) runtimes: Runtimes,
     pub(crate) best_on_average: PipelineId,
     pub(crate) embeddings: DatasetEmbeddings,
     pub(crate) added: Vec<AddedBlock>,
-    pub(crate) paper: PaperParts,
+    pub(crate) paper: Part<PackedPaper>,
 }
 
 impl Surrogate {
-    /// The surrogate inside the program, decoded when first asked for.
+    /// The surrogate inside the program, unpacked when first asked for, and each of its parts when that is.
     pub fn embedded() -> Arc<Self> {
         Arc::clone(&EMBEDDED)
     }
@@ -98,34 +103,34 @@ impl Surrogate {
     /// The prior of errors of this kind over all pipelines, if it was trained.
     pub fn prior(&self, kind: ErrorKind) -> Option<Arc<Prior>> {
         match kind {
-            ErrorKind::Native => self.native.clone(),
-            ErrorKind::Decided => self.decided.clone(),
+            ErrorKind::Native => self.native.as_ref().map(|part| Arc::clone(part.get())),
+            ErrorKind::Decided => self.decided.as_ref().map(|part| Arc::clone(part.get())),
         }
     }
 
     /// Embeddings of the 183 estimators behind one fixed preparation, if they were trained.
     pub fn oboe(&self) -> Option<&Embedding> {
-        self.oboe.as_ref()
+        self.oboe.as_ref().map(|part| &**part.get())
     }
 
     /// Embeddings of all pipelines, if they were trained.
     pub fn tensor_oboe(&self) -> Option<&Embedding> {
-        self.tensor_oboe.as_ref()
+        self.tensor_oboe.as_ref().map(|part| &**part.get())
     }
 
     /// Codes of all pipelines under the kernel model, if they were trained.
     pub fn kernel_oboe(&self) -> Option<&KernelModel<f32>> {
-        self.kernel_oboe.as_ref()
+        self.kernel_oboe.as_ref().map(|part| &**part.get())
     }
 
     /// What the paper's systems need as the paper has it, as far as it was trained.
     pub fn paper_parts(&self) -> &PaperParts {
-        &self.paper
+        self.paper.get()
     }
 
     /// The same surrogate with other parts for the paper's systems.
     pub fn with_paper_parts(self, paper: PaperParts) -> Self {
-        Self { paper, ..self }
+        Self { paper: Part::made(paper), ..self }
     }
 
     /// How long pipelines take.

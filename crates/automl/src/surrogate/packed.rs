@@ -3,6 +3,12 @@
 //! Errors are measured to about .01, so what describes them needs no seven digits: factors are kept as
 //! multiples of a step of their row in one byte, or as half-precision numbers where rows must be exact to
 //! three digits. What is left of their regularity the compression of the file takes.
+//!
+//! A surrogate that was read keeps these bytes: as numbers its matrices would take seven times as much memory, and most
+//! searches need few of them.
+
+use std::fmt;
+use std::sync::Arc;
 
 use half::f16;
 use ndarray::{Array2, ArrayView2};
@@ -22,6 +28,17 @@ pub(super) enum Form {
     Single,
     /// One byte each, in steps of their row.
     Steps,
+}
+
+impl Form {
+    /// Bytes of a number.
+    fn width(self) -> usize {
+        match self {
+            Self::Half => 2,
+            Self::Single => 4,
+            Self::Steps => 1,
+        }
+    }
 }
 
 /// The shape and form of a matrix, whose numbers follow in the order of the headers.
@@ -70,61 +87,123 @@ impl Packer {
     }
 }
 
-/// Matrices on their way out of a file, in the order they were put in.
-pub(super) struct Unpacker<'a> {
-    headers: std::vec::IntoIter<Header>,
-    bytes: &'a [u8],
+/// A matrix as it lies in a file: a stretch of bytes that all matrices share, read when its numbers are asked for.
+#[derive(Clone)]
+pub(super) struct Packed {
+    header: Arc<Header>,
+    body: Arc<Vec<u8>>,
+    start: usize,
 }
 
-impl<'a> Unpacker<'a> {
-    pub(super) fn new(headers: Vec<Header>, bytes: &'a [u8]) -> Self {
-        Self { headers: headers.into_iter(), bytes }
+impl fmt::Debug for Packed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Header { n_rows, n_columns, form, .. } = &*self.header;
+        write!(f, "{n_rows} x {n_columns} in form {form:?}")
+    }
+}
+
+impl Packed {
+    pub(super) fn n_rows(&self) -> usize {
+        self.header.n_rows as usize
     }
 
-    /// The next matrix, of which every number is finite.
-    pub(super) fn next(&mut self) -> Result<Array2<f32>, SurrogateFileError> {
-        let header = self.headers.next().ok_or_else(|| damaged("a matrix is missing"))?;
-        let (rows, columns) = (header.n_rows as usize, header.n_columns as usize);
-        let width = match header.form {
-            Form::Half => 2,
-            Form::Single => 4,
-            Form::Steps => 1,
-        };
-        // What is asked for must be there before anything is set aside for it.
-        let length = rows.checked_mul(columns).and_then(|n| n.checked_mul(width));
-        let split = length.and_then(|n| self.bytes.split_at_checked(n));
-        let (own, rest) = split.ok_or_else(|| damaged("a matrix ends too early"))?;
-        self.bytes = rest;
-        let values: Vec<f32> = match header.form {
+    pub(super) fn n_columns(&self) -> usize {
+        self.header.n_columns as usize
+    }
+
+    /// Reads the numbers of one row.
+    pub(super) fn read_row(&self, row: usize, out: &mut [f32]) {
+        let Header { form, steps, .. } = &*self.header;
+        let length = self.n_columns() * form.width();
+        let bytes = &self.body[self.start + row * length..][..length];
+        match form {
             Form::Half => {
-                own.as_chunks::<2>().0.iter().map(|&b| f16::from_le_bytes(b).to_f32()).collect()
+                let cells = bytes.as_chunks::<2>().0.iter().zip(out);
+                cells.for_each(|(&b, v)| *v = f16::from_le_bytes(b).to_f32());
             }
-            Form::Single => own.as_chunks::<4>().0.iter().map(|&b| f32::from_le_bytes(b)).collect(),
+            Form::Single => {
+                let cells = bytes.as_chunks::<4>().0.iter().zip(out);
+                cells.for_each(|(&b, v)| *v = f32::from_le_bytes(b));
+            }
             Form::Steps => {
-                if header.steps.len() != rows {
-                    return Err(damaged("a matrix lacks the steps of its rows"));
-                }
-                let rows = own.chunks(columns.max(1)).zip(&header.steps);
-                rows.flat_map(|(row, &step)| row.iter().map(move |&b| f32::from(b as i8) * step))
-                    .collect()
+                let step = steps[row];
+                bytes.iter().zip(out).for_each(|(&b, v)| *v = f32::from(b as i8) * step);
             }
-        };
-        if values.iter().any(|v| !v.is_finite()) {
-            return Err(damaged("a matrix holds what is not a number"));
         }
-        Array2::from_shape_vec((rows, columns), values)
+    }
+
+    /// All numbers, each of them finite.
+    pub(super) fn to_array(&self) -> Result<Array2<f32>, SurrogateFileError> {
+        let (n_rows, n_columns) = (self.n_rows(), self.n_columns());
+        let mut values = vec![0.0; n_rows * n_columns];
+        for (row, out) in values.chunks_mut(n_columns.max(1)).enumerate() {
+            self.read_row(row, out);
+        }
+        if values.iter().any(|v| !v.is_finite()) {
+            return Err(not_numbers());
+        }
+        Array2::from_shape_vec((n_rows, n_columns), values)
             .map_err(|_| damaged("a matrix has no shape"))
     }
 
-    /// The next list of numbers.
-    pub(super) fn next_list(&mut self) -> Result<Vec<f32>, SurrogateFileError> {
-        Ok(self.next()?.into_iter().collect())
+    /// The same as a list.
+    pub(super) fn to_list(&self) -> Result<Vec<f32>, SurrogateFileError> {
+        Ok(self.to_array()?.into_raw_vec_and_offset().0)
+    }
+
+    /// Hands over row after row, each of which is finite.
+    pub(super) fn for_each_row(
+        &self,
+        mut take: impl FnMut(usize, &[f32]),
+    ) -> Result<(), SurrogateFileError> {
+        let mut row = vec![0.0; self.n_columns()];
+        for i in 0..self.n_rows() {
+            self.read_row(i, &mut row);
+            if row.iter().any(|v| !v.is_finite()) {
+                return Err(not_numbers());
+            }
+            take(i, &row);
+        }
+        Ok(())
+    }
+}
+
+/// Matrices on their way out of a file, in the order they were put in.
+pub(super) struct Unpacker {
+    headers: std::vec::IntoIter<Header>,
+    body: Arc<Vec<u8>>,
+    at: usize,
+}
+
+impl Unpacker {
+    /// Of the bytes of `body` from `at` on.
+    pub(super) fn new(headers: Vec<Header>, body: Vec<u8>, at: usize) -> Self {
+        Self { headers: headers.into_iter(), body: Arc::new(body), at }
+    }
+
+    /// The next matrix, whose bytes are all there.
+    pub(super) fn next(&mut self) -> Result<Packed, SurrogateFileError> {
+        let header = self.headers.next().ok_or_else(|| damaged("a matrix is missing"))?;
+        let (rows, columns) = (header.n_rows as usize, header.n_columns as usize);
+        let length = rows.checked_mul(columns).and_then(|n| n.checked_mul(header.form.width()));
+        let end = length.and_then(|n| self.at.checked_add(n));
+        let end = end.filter(|&end| end <= self.body.len());
+        let end = end.ok_or_else(|| damaged("a matrix ends too early"))?;
+        if header.form == Form::Steps && header.steps.len() != rows {
+            return Err(damaged("a matrix lacks the steps of its rows"));
+        }
+        let start = std::mem::replace(&mut self.at, end);
+        Ok(Packed { header: Arc::new(header), body: Arc::clone(&self.body), start })
     }
 
     /// Whether nothing is left.
     pub(super) fn is_done(&self) -> bool {
-        self.bytes.is_empty() && self.headers.len() == 0
+        self.at == self.body.len() && self.headers.len() == 0
     }
+}
+
+fn not_numbers() -> SurrogateFileError {
+    damaged("a matrix holds what is not a number")
 }
 
 pub(super) fn damaged(what: &str) -> SurrogateFileError {

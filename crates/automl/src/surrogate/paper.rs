@@ -14,7 +14,8 @@ use pitchpipe_surrogate::{Ranks, SurrogateError, TuckerEmbedding};
 use serde::{Deserialize, Serialize};
 
 use super::file::SurrogateFileError;
-use super::packed::{Form, Packer, Unpacker, damaged};
+use super::packed::{Form, Packed, Packer, Unpacker, damaged};
+use super::parts::Unpack;
 use super::{PipelineId, TableSize};
 
 /// The largest ranks of an embedding: the rank rule adds one at a time.
@@ -180,50 +181,106 @@ impl PaperParts {
         let has_oboe_deviations = self.oboe_deviations.is_some();
         PaperHead { tensor, kernel, has_oboe_deviations, runtimes }
     }
+}
 
-    pub(super) fn unpack(
+/// The section as it lies in a file.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedPaper {
+    space: Arc<SearchSpace>,
+    tensor: Option<PackedTucker>,
+    kernel: Option<PackedTucker>,
+    oboe_deviations: Option<Packed>,
+    /// Coefficients, and the least that was measured.
+    runtimes: Option<(RuntimeTerms, Packed, Packed)>,
+}
+
+#[derive(Clone, Debug)]
+struct PackedTucker {
+    y: Packed,
+    sizes: Packed,
+    estimators: Packed,
+    initial: Ranks,
+    deviations: Packed,
+}
+
+impl PackedPaper {
+    pub(super) fn new(
         head: PaperHead,
-        unpacker: &mut Unpacker<'_>,
-        space: &SearchSpace,
+        unpacker: &mut Unpacker,
+        space: &Arc<SearchSpace>,
         n_oboe: Option<usize>,
     ) -> Result<Self, SurrogateFileError> {
-        let n_paper = space.paper_block().map_or(0, |(_, range)| range.len());
-        let mut embedding = |ranks: Option<(u32, u32)>| {
-            let Some((datasets, estimators)) = ranks else { return Ok(None) };
-            let (y, sizes, u) = (unpacker.next()?, unpacker.next_list()?, unpacker.next()?);
-            let deviations = positive(unpacker.next_list()?);
-            let embedding = TuckerEmbedding::from_parts(y, sizes, u)?;
-            let initial = Ranks { datasets: datasets as usize, estimators: estimators as usize };
-            let is_sound = initial.datasets > 0 && initial.estimators > 0;
-            let counts = [embedding.n_pipelines(), deviations.len()];
-            if !is_sound || counts != [n_paper; 2] {
-                return Err(damaged("an embedding has the wrong size"));
-            }
-            let embedding = Arc::new(embedding);
-            Ok(Some(PaperEmbedding { embedding, initial, deviations }))
-        };
+        let mut embedding =
+            |ranks: Option<_>| ranks.map(|ranks| PackedTucker::next(ranks, unpacker)).transpose();
         let (tensor, kernel) = (embedding(head.tensor)?, embedding(head.kernel)?);
         let mut oboe_deviations = None;
         if head.has_oboe_deviations {
-            let deviations = positive(unpacker.next_list()?);
+            let deviations = unpacker.next()?;
             // Pipelines may have been added to Oboe's after these.
-            if n_oboe.is_none_or(|n| deviations.len() > n) {
+            if n_oboe.is_none_or(|n| deviations.n_columns() > n) {
                 return Err(damaged("deviations have the wrong size"));
             }
             oboe_deviations = Some(deviations);
         }
         let mut runtimes = None;
         if let Some(terms) = head.runtimes {
-            let coefficients = unpacker.next()?;
-            let model = RuntimeModel::from_parts(terms, coefficients.view())?;
-            let least_secs = positive(unpacker.next_list()?);
-            let (_, wanted) = columns(space);
+            runtimes = Some((terms, unpacker.next()?, unpacker.next()?));
+        }
+        Ok(Self { space: Arc::clone(space), tensor, kernel, oboe_deviations, runtimes })
+    }
+}
+
+impl PackedTucker {
+    fn next(ranks: (u32, u32), unpacker: &mut Unpacker) -> Result<Self, SurrogateFileError> {
+        let (datasets, estimators) = ranks;
+        Ok(Self {
+            y: unpacker.next()?,
+            sizes: unpacker.next()?,
+            estimators: unpacker.next()?,
+            initial: Ranks { datasets: datasets as usize, estimators: estimators as usize },
+            deviations: unpacker.next()?,
+        })
+    }
+
+    fn unpack(&self, n_pipelines: usize) -> Result<PaperEmbedding, SurrogateFileError> {
+        let Self { y, sizes, estimators, initial, deviations } = self;
+        let deviations = positive(deviations.to_list()?);
+        let embedding =
+            TuckerEmbedding::from_parts(y.to_array()?, sizes.to_list()?, estimators.to_array()?)?;
+        let is_sound = initial.datasets > 0 && initial.estimators > 0;
+        if !is_sound || [embedding.n_pipelines(), deviations.len()] != [n_pipelines; 2] {
+            return Err(damaged("an embedding has the wrong size"));
+        }
+        Ok(PaperEmbedding { embedding: Arc::new(embedding), initial: *initial, deviations })
+    }
+}
+
+impl Unpack for PackedPaper {
+    type Made = PaperParts;
+
+    fn unpack(&self) -> Result<PaperParts, SurrogateFileError> {
+        let n_paper = self.space.paper_block().map_or(0, |(_, range)| range.len());
+        let embedding = |of: &Option<PackedTucker>| {
+            of.as_ref().map(|packed| packed.unpack(n_paper)).transpose()
+        };
+        let deviations = self.oboe_deviations.as_ref().map(Packed::to_list).transpose()?;
+        let mut runtimes = None;
+        if let Some((terms, coefficients, least_secs)) = &self.runtimes {
+            let coefficients = coefficients.to_array()?;
+            let model = RuntimeModel::from_parts(terms.clone(), coefficients.view())?;
+            let least_secs = positive(least_secs.to_list()?);
+            let (_, wanted) = columns(&self.space);
             if model.n_pipelines() != wanted || least_secs.len() != wanted {
                 return Err(damaged("seconds in the paper's form have the wrong size"));
             }
             runtimes = Some(PaperRuntimes { model, least_secs });
         }
-        Ok(Self { tensor, kernel, oboe_deviations, runtimes })
+        Ok(PaperParts {
+            tensor: embedding(&self.tensor)?,
+            kernel: embedding(&self.kernel)?,
+            oboe_deviations: deviations.map(positive),
+            runtimes,
+        })
     }
 }
 

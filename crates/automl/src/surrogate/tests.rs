@@ -19,8 +19,7 @@ fn wave(i: usize, j: usize) -> f32 {
 
 fn example() -> Surrogate {
     let errors = Array2::from_shape_fn((5, N_PIPELINES), |(i, j)| wave(i, j));
-    let prior =
-        Prior::fit(errors.view(), Scale::Root, &PriorSettings::plain(3)).map(Arc::new).unwrap();
+    let prior = Prior::fit(errors.view(), Scale::Root, &PriorSettings::plain(3)).unwrap();
     let sizes: Vec<TableSize> = (1..6)
         .map(|i| TableSize {
             n_rows: 100 * i,
@@ -53,16 +52,16 @@ fn example() -> Surrogate {
         runtimes: Some(PaperRuntimes::fit(&space, &sizes, secs.view()).unwrap()),
     };
     Surrogate {
-        paper,
+        paper: Part::made(paper),
         facts: TrainingFacts {
             search_space: crate::offline::search_space_key(),
             ..TrainingFacts::default()
         },
-        native: Some(Arc::clone(&prior)),
-        decided: Some(prior),
-        oboe: Some(embedding((0..183).collect())),
-        tensor_oboe: Some(embedding((0..N_PIPELINES as u32).collect())),
-        kernel_oboe: Some(KernelModel::try_from(kernel).unwrap()),
+        native: Some(Part::made(prior.clone())),
+        decided: Some(Part::made(prior)),
+        oboe: Some(Part::made(embedding((0..183).collect()))),
+        tensor_oboe: Some(Part::made(embedding((0..N_PIPELINES as u32).collect()))),
+        kernel_oboe: Some(Part::made(KernelModel::try_from(kernel).unwrap())),
         runtimes: Runtimes::fit(&space, &sizes, secs.view()).unwrap(),
         best_on_average: 21_669.into(),
         embeddings: DatasetEmbeddings::default(),
@@ -166,11 +165,14 @@ fn lies_within_a_sound_file_are_noticed() {
     });
     assert!(space.starts_with("this surrogate is of other pipelines: block paper"), "{space}");
     assert!(space.contains("as estimator 3"), "{space}");
-    let beyond = altered(|s| s.oboe.as_mut().unwrap().pipelines[3] = 1 << 30);
+    fn oboe(surrogate: &mut Surrogate) -> &mut Embedding {
+        Arc::make_mut(surrogate.oboe.as_mut().unwrap().get_mut())
+    }
+    let beyond = altered(|s| oboe(s).pipelines[3] = 1 << 30);
     assert!(beyond.contains("does not exist"), "{beyond}");
-    let rank = altered(|s| s.oboe.as_mut().unwrap().initial_rank = 0);
+    let rank = altered(|s| oboe(s).initial_rank = 0);
     assert!(rank.contains("wrong size"), "{rank}");
-    let infinite = altered(|s| s.oboe.as_mut().unwrap().y[(0, 0)] = f32::INFINITY);
+    let infinite = altered(|s| oboe(s).y[(0, 0)] = f32::INFINITY);
     assert!(infinite.contains("not a number"), "{infinite}");
 }
 
@@ -211,6 +213,30 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
     assert!(secs.len() == n_pipelines && secs.iter().all(|t| t.is_finite() && *t > 0.0));
     let bytes = include_bytes!("../../data/default.surrogate");
     assert!(bytes.len() < 8_000_000, "{} bytes", bytes.len());
+}
+
+#[test]
+fn a_part_gives_the_same_numbers_packed_and_put_together() {
+    let bytes = example().to_bytes().unwrap();
+    let read = Surrogate::from_bytes(&bytes).unwrap();
+    let packed = read.prior_numbers(ErrorKind::Decided).unwrap();
+    assert!(matches!(packed, PriorNumbers::Packed(_)), "nobody asked for it yet");
+    let prior = read.prior(ErrorKind::Decided).unwrap();
+    let whole = read.prior_numbers(ErrorKind::Decided).unwrap();
+    assert!(matches!(whole, PriorNumbers::Whole(_)));
+    assert_eq!((&*packed.mean(), &*packed.noise()), (prior.mean(), prior.noise()));
+    let (mut a, mut b) = (vec![0.0; N_PIPELINES], vec![0.0; N_PIPELINES]);
+    for i in 0..packed.rank() {
+        packed.read_row(i, &mut a);
+        whole.read_row(i, &mut b);
+        assert_eq!(a, b);
+        assert_eq!(a, prior.factor().row(i).to_vec());
+    }
+    // A part that was changed is no longer what was packed.
+    let mut changed = read.clone();
+    Arc::make_mut(changed.oboe.as_mut().unwrap().get_mut()).y[(0, 0)] = 7.0;
+    assert_eq!(changed.oboe().unwrap().y[(0, 0)], 7.0);
+    assert_ne!(read.oboe().unwrap().y[(0, 0)], 7.0);
 }
 
 /// The example with the embeddings of its datasets, which it needs to be extended.
@@ -381,7 +407,8 @@ fn a_block_that_was_not_measured_leans_on_its_kin() {
 
 #[test]
 fn the_surrogate_inside_the_program_has_all_its_parts() {
-    let ours = Surrogate::embedded();
+    // The program itself trusts its own bytes: here each part is put together.
+    let ours = Surrogate::from_bytes(include_bytes!("../../data/default.surrogate")).unwrap();
     assert_eq!(ours.space.key(), SearchSpace::all().key(), "it speaks of every pipeline there is");
     assert!(ours.native.is_some() && ours.decided.is_some());
     assert!(ours.oboe.is_some() && ours.tensor_oboe.is_some() && ours.kernel_oboe.is_some());

@@ -280,7 +280,7 @@ class PitchpipeClassifier(_Base):
             progress = Progress(settings["time_budget"], settings["max_evaluations"])
         y_table = target.table(frame.table.names)
         settings["target"] = target.name
-        validated = None if validation is None else self._validation(frame, target, *validation)
+        validated = None if validation is None else self._validation(frame, target, validation)
         listener, tick = _Listener(history, progress, self.callback), None if progress is None else progress.tick
         # The last thing, so that all that was done here counts.
         settings["elapsed"] = time.monotonic() - started
@@ -352,10 +352,14 @@ class PitchpipeClassifier(_Base):
         words = [f"{name}={_in_short(value)}" for name, value in differing.items()]
         return f"{type(self).__name__}({', '.join(words)}).fit(X, y)"
 
-    def _validation(self, frame: Frame, target: Target, X: Any, y: Any) -> tuple[Any, Any]:
+    def _validation(self, frame: Frame, target: Target, validation: Any) -> tuple[Any, Any]:
+        if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+            raise ValueError(f"validation is a {type(validation).__name__}, but must be a tuple of two: (X, y)")
+        X, y = validation
         rows = frame_of(X, _settings.size(self.memory_limit))
         table = rows.table if rows.names and frame.names else rows.table.renamed(frame.table.names)
         labels = Target(y)
+        _check_lengths(rows.n_rows, len(labels.codes))
         unknown = sorted(set(labels.classes.tolist()) - set(target.classes.tolist()))
         if unknown:
             raise ValueError(f"the validation rows have labels that y has not: {unknown[:5]}")
@@ -453,19 +457,19 @@ class PitchpipeClassifier(_Base):
 
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Scores by all metrics, by class, and who is taken for whom, as ``pitchpipe evaluate --json`` has them."""
-        evaluation: dict[str, Any] = self.model_.evaluate(
-            self._later(X), self._known(y), _settings.n_threads(self.n_jobs)
-        )
+        evaluation: dict[str, Any] = self.model_.evaluate(*self._labelled(X, y), _settings.n_threads(self.n_jobs))
         return evaluation
 
     def permutation_importance(self, X: Any, y: Any) -> list[dict[str, Any]]:
         """By how much the error grows when a column is shuffled, on rows of your own, with standard errors."""
-        table = self._later(X)
-        rows = self.model_.importances(_settings.n_threads(self.n_jobs), (table, self._known(y)))
+        rows = self.model_.importances(_settings.n_threads(self.n_jobs), self._labelled(X, y))
         return [{"column": c, "increase": i, "standard_error": e} for c, i, e in rows or []]
 
-    def _known(self, y: Any) -> Any:
-        return known_target(y, self.classes_, self.model_)
+    def _labelled(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Later rows and their labels, as two tables."""
+        rows, labels = self._later(X), known_target(y, self.classes_, self.model_)
+        _check_lengths(rows.n_rows, labels.n_rows)
+        return rows, labels
 
     @property
     def feature_importances_(self) -> Array:
@@ -564,7 +568,7 @@ class PitchpipeClassifier(_Base):
         self._check_fitted()
         if (X is None) != (y is None):
             raise ValueError("a report on other rows needs both X and y")
-        rows = None if X is None else (self._later(X), self._known(y))
+        rows = None if X is None else self._labelled(X, y)
         self.model_.report(os.fspath(path), type(self).__name__, _settings.n_threads(self.n_jobs), rows)
 
     def plot_search(self, ax: Any = None) -> Any:

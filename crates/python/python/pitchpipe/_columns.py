@@ -32,10 +32,10 @@ def column_of(values: Array, name: str, present: Array | None = None) -> Column:
     if kind in "mM":
         return _times_of(values, present)
     if kind == "U":
-        return text_of(values.tolist(), present)
+        return text_of(_sound(values.tolist(), name), present)
     if kind == "S":
-        return text_of([cell.decode() for cell in values.tolist()], present)
-    if kind == "O":
+        return text_of([decoded(cell, f"column {name!r}") for cell in values.tolist()], present)
+    if kind in "OT":
         return _objects_of(values.tolist(), name)
     if kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r}")
@@ -98,7 +98,30 @@ def is_missing(cell: Any) -> bool:
     return False
 
 
+def decoded(cell: bytes, place: str) -> str:
+    """Bytes as the text that they are taken to be."""
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"{place} holds the bytes {cell[:40]!r}, which are not UTF-8\nhelp: decode them first") from None
+
+
+def _sound(cells: list[Any], name: str) -> list[Any]:
+    """Text that can be written: halves of surrogate pairs cannot."""
+    for cell in cells:
+        if isinstance(cell, str) and not cell.isascii():
+            try:
+                cell.encode()
+            except UnicodeEncodeError:
+                raise ValueError(
+                    f"column {name!r} holds {cell[:40]!r}, which is not sound Unicode\n"
+                    "help: such as cell.encode('utf-8', 'replace').decode()"
+                ) from None
+    return cells
+
+
 def _objects_of(cells: list[Any], name: str) -> Column:
+    cells = _sound([decoded(cell, f"column {name!r}") if isinstance(cell, bytes) else cell for cell in cells], name)
     missing = [is_missing(cell) for cell in cells]
     there = [cell for cell, gone in zip(cells, missing) if not gone]
     present = ~np.array(missing, dtype=bool)

@@ -15,8 +15,9 @@ from ._native import Table
 
 Array = np.ndarray[Any, Any]
 
-# So many rows are copied without a thought.
+# So many rows are copied without a thought, if they are numbers of these types.
 _FEW_ROWS = 1_000
+_COPIED = [np.dtype(kind) for kind in ("f8", "f4", "i8", "i4")]
 
 
 class Frame:
@@ -37,7 +38,7 @@ def frame_of(X: Any, memory_limit: int | None = None) -> Frame:
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         return _from_sparse(X, memory_limit)
     if isinstance(X, np.ndarray):
-        return _from_numpy(X)
+        return _from_numpy(_without_mask(X))
     if _is_of(X, "polars") and type(X).__name__ == "LazyFrame":
         raise ValueError("X is a lazy frame: call .collect() first")
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
@@ -64,6 +65,10 @@ def _made(names: list[str] | None, columns: list[Column], n_rows: int) -> Frame:
     return _checked(Frame(Table(batch), names))
 
 
+def _of_numbers(names: list[str] | None, values: Array) -> Frame:
+    return _checked(Frame(Table.of_numbers(names or default_names(values.shape[1]), values), names))
+
+
 def _checked(frame: Frame) -> Frame:
     if frame.n_columns == 0:
         raise ValueError(
@@ -84,10 +89,21 @@ def _from_numpy(X: Array) -> Frame:
             "single sample."
         )
     n_rows, n_columns = X.shape
+    names = default_names(n_columns)
+    if _are_few_numbers(X):
+        return _of_numbers(None, X)
     if X.dtype.kind in "iufb" and not X.flags.f_contiguous:
         X = np.asfortranarray(X)
-    names = default_names(n_columns)
     return _made(None, [column_of(X[:, j], names[j]) for j in range(n_columns)], n_rows)
+
+
+def _without_mask(X: Array) -> Array:
+    """A plain array, in which cells that were masked are missing."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return np.asarray(X)
+    masked: Any = X if X.dtype.kind == "f" else X.astype(object)
+    filled: Array = masked.filled(np.nan)
+    return filled
 
 
 def _from_rows(X: Any) -> Frame:
@@ -116,6 +132,8 @@ def _from_rows(X: Any) -> Frame:
 
 
 def _from_sparse(X: Any, memory_limit: int | None) -> Frame:
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, got {len(X.shape)}D array instead: X is a sparse array of shape {X.shape}")
     n_rows, n_columns = X.shape
     size = n_rows * n_columns * 8
     free = _free_memory()
@@ -175,19 +193,30 @@ def _from_pandas(X: Any) -> Frame:
             f"{kinds} as feature name / column name types.\nhelp: X.columns = X.columns.astype(str)"
         )
     shown = [str(name) for name in names]
-    columns = _few_numbers(X, shown) or [_from_series(X.iloc[:, j], shown[j]) for j in range(X.shape[1])]
-    return _made(shown if all(are_text) and shown else None, columns, X.shape[0])
+    given = shown if all(are_text) and shown else None
+    values = _few_numbers(X)
+    if values is None:
+        columns = [_from_series(X.iloc[:, j], shown[j]) for j in range(X.shape[1])]
+    elif _are_few_numbers(values):
+        return _of_numbers(given, values)
+    else:
+        columns = [column_of(values[:, j], name) for j, name in enumerate(shown)]
+    return _made(given, columns, X.shape[0])
 
 
-def _few_numbers(X: Any, names: list[str]) -> list[Column] | None:
-    """The columns of a few rows that are all of one type of numbers: pandas takes long to cut out one after the other."""
+def _few_numbers(X: Any) -> Array | None:
+    """A few rows that are all of one type of numbers: pandas takes long to cut out one column after the other."""
     if X.shape[0] > _FEW_ROWS or X.shape[1] == 0:
         return None
     first, *others = X.dtypes.tolist()
     if not isinstance(first, np.dtype) or first.kind not in "iufb" or any(dtype != first for dtype in others):
         return None
-    values = np.asfortranarray(X.to_numpy())
-    return [column_of(values[:, j], name) for j, name in enumerate(names)]
+    return np.asfortranarray(X.to_numpy())
+
+
+def _are_few_numbers(values: Array) -> bool:
+    """Whether the native part is to copy them, as it takes less time than to share so few."""
+    return 0 < values.shape[0] <= _FEW_ROWS and values.dtype in _COPIED and values.flags.aligned
 
 
 def _from_series(series: Any, name: str) -> Column:

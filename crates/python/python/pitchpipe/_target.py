@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._arrow import RecordBatch
-from ._columns import dictionary_of, is_missing, text_of
+from ._columns import decoded, dictionary_of, is_missing, text_of
 from ._native import Model, Table
 
 Array = np.ndarray[Any, Any]
@@ -66,7 +66,8 @@ def known_target(y: Any, classes: Array, model: Model) -> Table:
     """Labels of later rows, as a table in the words of a model; labels that it does not know are missing."""
     labels = labels_of(y)
     positions = {label: at for at, label in enumerate(classes.tolist())}
-    codes = np.array([positions.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    known = [decoded(label, "y") if isinstance(label, bytes) else label for label in labels.tolist()]
+    codes = np.array([positions.get(label, -1) for label in known], dtype=np.int32)
     levels = text_of(list(model.classes or []))
     name = model.target or "target"
     return Table(RecordBatch([name], [dictionary_of(codes, levels)], len(codes)))
@@ -103,7 +104,7 @@ def labels_of(y: Any) -> Array:
             raise ValueError("Input y contains NaN: leave rows without a label out")
         if np.isinf(array).any():
             raise ValueError("Input y contains infinity or a value too large")
-    elif array.dtype.kind == "O":
+    elif array.dtype.kind in "OT":
         missing = [i for i, label in enumerate(array.tolist()) if is_missing(label)]
         if missing:
             raise ValueError(
@@ -122,6 +123,8 @@ def _typed(labels: Array) -> tuple[str, Array]:
         cells = labels.tolist()
         if all(isinstance(cell, str) for cell in cells):
             return "text", np.array(cells, dtype=object)
+        if all(isinstance(cell, bytes) for cell in cells):
+            return "text", np.array([decoded(cell, "y") for cell in cells], dtype=object)
         labels = np.array(cells)
         if labels.dtype.kind not in "biuf":
             raise ValueError(
@@ -144,7 +147,9 @@ def _typed(labels: Array) -> tuple[str, Array]:
     if kind == "U":
         return "text", labels
     if kind == "S":
-        return "text", np.char.decode(labels)
+        return "text", np.array([decoded(cell, "y") for cell in labels.tolist()])
+    if kind == "T":
+        return "text", np.array(labels.tolist(), dtype=object)
     raise ValueError(f"Unknown label type: {labels.dtype}. pitchpipe predicts classes")
 
 

@@ -95,14 +95,32 @@ impl Prior {
         factor: ArrayView2<f32>,
         noise: Vec<f64>,
     ) -> Result<Self, SurrogateError> {
+        let (wanted, got) = (mean.len(), factor.ncols());
+        if wanted > 0 && got != wanted {
+            let what = "factor of the prior";
+            return Err(SurrogateError::Size { what, wanted, got });
+        }
+        let read = |i, row: &mut [f32]| {
+            row.iter_mut().zip(factor.row(i)).for_each(|(to, &from)| *to = from);
+        };
+        Self::from_rows(scale, mean, factor.nrows(), read, noise)
+    }
+
+    /// The same with a factor of `rank` rows that are read one after the other: there need be no second copy of it.
+    pub fn from_rows(
+        scale: Scale,
+        mean: Vec<f64>,
+        rank: usize,
+        mut read: impl FnMut(usize, &mut [f32]),
+        noise: Vec<f64>,
+    ) -> Result<Self, SurrogateError> {
         let n = mean.len();
         if n == 0 {
             return Err(SurrogateError::Empty { what: "prior" });
         }
-        for (what, got) in [("factor of the prior", factor.ncols()), ("noise", noise.len())] {
-            if got != n {
-                return Err(SurrogateError::Size { what, wanted: n, got });
-            }
+        if noise.len() != n {
+            let (what, got) = ("noise", noise.len());
+            return Err(SurrogateError::Size { what, wanted: n, got });
         }
         if let Some(at) = noise.iter().position(|v| !v.is_finite() || *v <= 0.0) {
             return Err(SurrogateError::NotPositive { what: "noise", at, value: noise[at] });
@@ -115,8 +133,16 @@ impl Prior {
             None => Ok(()),
         };
         finite("prior mean", &mut mean.iter().copied())?;
-        finite("factor of the prior", &mut factor.iter().map(|&v| f64::from(v)))?;
-        Ok(Self { scale, mean, factor: Panels::new(factor), noise })
+        let mut fault = None;
+        let factor = Panels::from_rows(rank, n, |i, row| {
+            read(i, row);
+            let at = row.iter().position(|v| !v.is_finite()).filter(|_| fault.is_none());
+            fault = fault.or(at.map(|j| (i * n + j, f64::from(row[j]))));
+        });
+        if let Some((at, value)) = fault {
+            return Err(SurrogateError::NotFinite { what: "factor of the prior", at, value });
+        }
+        Ok(Self { scale, mean, factor, noise })
     }
 
     /// How many pipelines it speaks of.
@@ -148,6 +174,11 @@ impl Prior {
     pub fn factor(&self) -> Array2<f32> {
         Array2::from_shape_vec((self.rank(), self.n_pipelines()), self.factor.to_rows())
             .expect("as many numbers as the shape says")
+    }
+
+    /// Reads one row of the factor, a number for each pipeline.
+    pub fn read_row(&self, row: usize, out: &mut [f32]) {
+        self.factor.read_row(row, out);
     }
 
     /// Hands each coordinate of a pipeline's column of the factor to `put`.

@@ -19,7 +19,7 @@ use pitchpipe_surrogate::{Pca, SurrogateError};
 
 use super::search_space_key;
 use crate::surrogate::{
-    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, ExtendError, PaperParts,
+    CompletionFacts, DatasetEmbeddings, Embedding, ErrorKind, ExtendError, PaperParts, Part,
     RuntimeAccuracy, Runtimes, Surrogate, TrainedDataset, TrainingFacts, cross_validate_runtimes,
 };
 use complete::{by_matrix, by_tensor, error_rates, tensor_of};
@@ -51,7 +51,7 @@ pub enum TrainMethod {
 }
 
 /// A prior, where there were rows to learn it from, and the embeddings of those rows.
-type EmbeddedPrior = (Option<Arc<Prior>>, Option<Array2<f32>>);
+type EmbeddedPrior = (Option<Prior>, Option<Array2<f32>>);
 
 impl TrainMethod {
     /// All of them.
@@ -156,16 +156,16 @@ impl Training {
         let surrogate = Surrogate {
             space: Arc::clone(&stack.space),
             facts,
-            native,
-            decided,
-            oboe,
-            tensor_oboe,
-            kernel_oboe,
+            native: native.map(Part::made),
+            decided: decided.map(Part::made),
+            oboe: oboe.map(Part::made),
+            tensor_oboe: tensor_oboe.map(Part::made),
+            kernel_oboe: kernel_oboe.map(Part::made),
             runtimes,
             best_on_average,
             embeddings,
             added: Vec::new(),
-            paper: PaperParts::default(),
+            paper: Part::made(PaperParts::default()),
         };
         let native = completed.as_ref().map(|c| &c.native);
         let paper = self.paper_parts(stack, native, surrogate.oboe())?;
@@ -232,7 +232,7 @@ impl Training {
         let Some(completed) = completed else { return Ok((None, None)) };
         let prior = self.prior(stack, completed)?;
         let embedded = prior.embed(completed.view())?;
-        Ok((Some(Arc::new(prior)), Some(embedded)))
+        Ok((Some(prior), Some(embedded)))
     }
 
     /// The prior of square roots of errors from completed rows, published ones weighted.

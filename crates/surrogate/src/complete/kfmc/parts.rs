@@ -53,14 +53,16 @@ impl<T: Scalar> TryFrom<KernelParts<T>> for KernelModel<T> {
                 return Err(SurrogateError::Setting { name, value, wanted: "positive and finite" });
             }
         }
-        let wide = |values: &[T]| values.iter().map(|v| v.wide()).collect::<Vec<f64>>();
-        for (what, values) in [
-            ("atoms", wide(&atoms)),
-            ("codes", wide(&codes)),
-            ("means of datasets", row_means.clone()),
-        ] {
-            if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-                return Err(SurrogateError::NotFinite { what, at, value: values[at] });
+        let mut wide_atoms = atoms.iter().map(|v| v.wide());
+        let mut wide_codes = codes.iter().map(|v| v.wide());
+        let all: [(_, &mut dyn Iterator<Item = f64>); 3] = [
+            ("atoms", &mut wide_atoms),
+            ("codes", &mut wide_codes),
+            ("means of datasets", &mut row_means.iter().copied()),
+        ];
+        for (what, values) in all {
+            if let Some((at, value)) = values.enumerate().find(|(_, v)| !v.is_finite()) {
+                return Err(SurrogateError::NotFinite { what, at, value });
             }
         }
         Ok(Self { dictionary: Dictionary::new(m, s2, atoms), beta, codes, row_means })
