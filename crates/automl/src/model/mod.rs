@@ -8,6 +8,7 @@ mod file;
 mod format1;
 mod predict;
 mod sections;
+mod shared;
 
 pub use container::FORMAT;
 pub use error::{ModelFileError, PredictError};
