@@ -9,6 +9,7 @@ mod honesty;
 mod learn;
 mod meta;
 mod peer;
+mod predict;
 mod projection;
 mod promises;
 mod python;
@@ -36,6 +37,8 @@ enum What {
     First(promises::Options),
     /// A minute on 1,000,000 rows by 50 columns, next to LightGBM, scikit-learn and FLAML and to the rule behind each table.
     Large(promises::Large),
+    /// Rows predicted a second, and the time of one row, by a model of a minute on 1,000,000 rows by 50 columns.
+    Predict(predict::Options),
     /// A minute on 100,000 rows of 1,000 classes, in 4 GB.
     Classes,
     /// Ctrl-C at random moments: a model that loads or a message.
@@ -83,6 +86,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Budget(options) => promises::check(promises::Promise::Budget, options),
         What::First(options) => promises::check(promises::Promise::First, options),
         What::Large(options) => promises::large(options),
+        What::Predict(options) => predict::run(options),
         What::Classes => promises::check(promises::Promise::Classes, &promises::Options::default()),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),

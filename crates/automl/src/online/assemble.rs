@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::clock::Clock;
 use super::combine::{Combiner, free_elsewhere};
 use super::drive::Drive;
+use super::fast;
 use super::honest::FOREST;
 use super::ledger::{Counts, Ledger};
 use super::search::{Ended, Fit};
@@ -25,6 +26,7 @@ impl Fit<'_> {
     pub(super) fn model(&self, drive: Drive<'_>, ended: &Ended) -> Result<Model, AutoMlError> {
         let scoring_deadline = drive.scoring_deadline();
         let Drive { mut combiner, ledger, .. } = drive;
+        let faster = self.automl.fast_predict.then(|| fast::leave_out(self, &mut combiner));
         let (n_left, n_chosen) = combiner.keep_within_limit();
         let Some(scores) = combiner.scores.clone() else {
             return Err(self.why_no_model(ended.stop, ledger.counts));
@@ -61,6 +63,7 @@ impl Fit<'_> {
             }
             None => model.report.notes.push(FLATTERS.to_owned()),
         }
+        model.report.notes.extend(faster);
         free_elsewhere(evidence);
         Ok(model)
     }
