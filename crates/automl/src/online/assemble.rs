@@ -52,7 +52,8 @@ impl Fit<'_> {
             model.report.notes.push(note);
         }
         // What is scored would have to fit the limit as well.
-        match evidence.score(self.automl.model_size_limit, scoring_deadline) {
+        let score = || evidence.score(self.automl.model_size_limit, scoring_deadline);
+        match self.team.install(score) {
             Some(honest) => {
                 let has_forest =
                     honest.standing.baselines.iter().any(|baseline| baseline.name == FOREST);
