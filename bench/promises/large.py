@@ -151,7 +151,8 @@ def run_peer(args, name, train, test, truth):
     line(name, balanced_error(truth, told["decided"]), area(truth, shares), what)
 
 
-def measure(args, table):
+def tables(table):
+    """The table to learn from and that to predict, written where they are not there yet."""
     folder = ROOT / "target/bench/promises/tables"
     folder.mkdir(parents=True, exist_ok=True)
     prefix = "large" if table == "plain" else "large-mixed"
@@ -161,6 +162,11 @@ def measure(args, table):
         if not (path.exists() and is_known):
             print(f"writing {path.name}", flush=True)
             write(path, table, n_rows, seed)
+    return train, test
+
+
+def measure(args, table):
+    train, test = tables(table)
     with tempfile.TemporaryDirectory() as place:
         model = Path(place) / "model.pp"
         arguments = [args.pitchpipe, "fit", train, "--target", "class", "--time-budget", f"{args.time_budget}s", "--threads", str(args.threads)]

@@ -43,7 +43,7 @@ pub use importance::{Importance, importances};
 pub use meta_features::meta_features;
 pub use model::{
     BaseLearner, ClassScores, Evaluation, FORMAT, LabelledRows, Model, ModelFileError,
-    PredictError, Predictions, TablePredictions,
+    PredictError, Predictions, Speed, TablePredictions,
 };
 pub use online::{
     AutoMl, AutoMlError, Candidate, CategoryFill, DesignKind, Event, Families, Happened,

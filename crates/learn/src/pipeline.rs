@@ -1,13 +1,15 @@
 //! A pipeline: one component per step, fitted and asked as a whole.
 
+use std::sync::Arc;
+
 use pitchpipe_table::{Dataset, Frame, Labels};
 use serde::{Deserialize, Serialize};
 
 use crate::classes::KnownClasses;
 use crate::estimate::{EstimatorSpec, FittedEstimator};
 use crate::{
-    Classifier, FitContext, FitError, FittedPreparation, Prediction, Preparation, Probabilities,
-    RawFeatures,
+    Classifier, Features, FitContext, FitError, FittedPreparation, Prediction, Preparation,
+    Probabilities, RawFeatures,
 };
 
 /// New rows are predicted so many at a time, which bounds the memory that one-hot columns take.
@@ -125,7 +127,7 @@ impl FittedPipeline {
         let n_classes = self.priors().len();
         let (mut values, mut codes) = (Vec::new(), Vec::new());
         for rows in rows.chunks(ROWS_AT_ONCE) {
-            let part = self.predict_block(frame, rows, ctx)?;
+            let part = self.predict_prepared(&*self.prepare(frame, rows, ctx)?, ctx)?;
             values.extend_from_slice(part.probabilities.values());
             codes.extend_from_slice(part.labels.codes());
         }
@@ -135,17 +137,27 @@ impl FittedPipeline {
         })
     }
 
-    fn predict_block(
+    /// Whether the steps before the estimator are the same, so that what one of them prepares serves both.
+    pub fn prepares_as(&self, other: &Self) -> bool {
+        self.preparation == other.preparation
+    }
+
+    /// Some rows of a frame as its estimator takes them.
+    pub fn prepare(
         &self,
         frame: &Frame,
         rows: &[usize],
         ctx: &FitContext,
-    ) -> Result<Prediction, FitError> {
-        let x = self.preparation.transform(&RawFeatures::of_rows(frame, rows), ctx)?;
+    ) -> Result<Arc<Features>, FitError> {
+        self.preparation.transform(&RawFeatures::of_rows(frame, rows), ctx)
+    }
+
+    /// Predicts rows that it, or one that [prepares as](Self::prepares_as) it does, has prepared.
+    pub fn predict_prepared(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let Some(estimator) = &self.estimator else {
-            return Ok(self.classes.only_class(rows.len()));
+            return Ok(self.classes.only_class(x.n_rows()));
         };
-        let prediction = self.classes.expand(estimator.predict(&x, ctx)?);
+        let prediction = self.classes.expand(estimator.predict(x, ctx)?);
         Ok(self.classes.mended(prediction))
     }
 }

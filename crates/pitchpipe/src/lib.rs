@@ -140,8 +140,8 @@
 pub use pitchpipe_automl::{
     AutoMl, AutoMlError, BaseLearner, Baseline, Candidate, ClassScores, Combination, Evaluation,
     Event, Happened, Importance, LabelledRows, Method, Model, ModelFileError, OutOfFold, Pipeline,
-    PredictError, Predictions, Report, Scores, Standing, StopReason, TablePredictions, TimeSpent,
-    WeightedPipeline, export, importances, surrogate,
+    PredictError, Predictions, Report, Scores, Speed, Standing, StopReason, TablePredictions,
+    TimeSpent, WeightedPipeline, export, importances, surrogate,
 };
 pub use pitchpipe_learn as learn;
 pub use pitchpipe_table as table;

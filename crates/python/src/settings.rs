@@ -37,6 +37,7 @@ pub(crate) struct Settings {
     time_order: Option<String>,
     surrogate: Option<PathBuf>,
     repeatable: bool,
+    fast_predict: bool,
     pub(crate) holdout: Option<f64>,
     design: Option<String>,
     runtimes: Option<String>,
@@ -101,6 +102,7 @@ impl Settings {
             .threads(self.n_threads)
             .seed(self.seed)
             .repeatable(self.repeatable)
+            .fast_predict(self.fast_predict)
             .cancel(cancel);
         match self.ensemble.as_deref() {
             None => {}

@@ -8,8 +8,10 @@ mod cores;
 mod design;
 mod honesty;
 mod learn;
+mod memory;
 mod meta;
 mod peer;
+mod predict;
 mod projection;
 mod promises;
 mod python;
@@ -37,8 +39,12 @@ enum What {
     First(promises::Options),
     /// A minute on 1,000,000 rows by 50 columns, next to LightGBM, scikit-learn and FLAML and to the rule behind each table.
     Large(promises::Large),
+    /// Rows predicted a second, and the time of one row, by a model of a minute on 1,000,000 rows by 50 columns.
+    Predict(predict::Options),
     /// A minute on 100,000 rows of 1,000 classes, in 4 GB.
     Classes,
+    /// Which types of estimators run on 1,000,000 rows by 100 columns under 8 GiB, and what the others say.
+    Memory(memory::Options),
     /// Ctrl-C at random moments: a model that loads or a message.
     Interrupt(promises::Options),
     /// Reading 1,000,000 rows by 20 columns of CSV, next to pyarrow and pandas.
@@ -86,7 +92,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Budget(options) => promises::check(promises::Promise::Budget, options),
         What::First(options) => promises::check(promises::Promise::First, options),
         What::Large(options) => promises::large(options),
+        What::Predict(options) => predict::run(options),
         What::Classes => promises::check(promises::Promise::Classes, &promises::Options::default()),
+        What::Memory(options) => memory::run(options),
         What::Interrupt(options) => promises::check(promises::Promise::Interrupt, options),
         What::Table => table::bench(),
         What::Boosting(options) => boosting::run(options),

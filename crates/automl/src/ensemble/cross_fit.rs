@@ -67,7 +67,7 @@ impl Choice<'_> {
         &self,
         tried: &Tried,
         folds: &[Fold],
-        is_over: &dyn Fn(f64) -> bool,
+        is_over: &(dyn Fn(f64) -> bool + Sync),
     ) -> Option<CrossFitted> {
         let trials = tried.trials();
         if trials.is_empty() || folds.is_empty() {
@@ -96,7 +96,7 @@ impl Choice<'_> {
         tried: &Tried,
         trials: &[&'t Trial],
         rows: &[usize],
-        is_over: &dyn Fn() -> bool,
+        is_over: &(dyn Fn() -> bool + Sync),
     ) -> Vec<(&'t Trial, f64)> {
         let n_classes = tried.truth().n_classes();
         let most = (CHOOSING_CELLS / n_classes.max(1)).max(100);

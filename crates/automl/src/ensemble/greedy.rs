@@ -1,10 +1,14 @@
 //! Forward selection with replacement (Caruana et al., 2004), bagged over candidates and rows.
 
 use rand::RngExt;
+use rayon::prelude::*;
 
 use pitchpipe_learn::Stream;
 
 use super::{Judge, Selection};
+
+/// With more probabilities than this bags are grown one after the other, which takes less memory.
+const MOST_CELLS_SIDE_BY_SIDE: usize = 1 << 24;
 
 /// How an ensemble is grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +35,7 @@ pub fn select(
     judge: &Judge,
     candidates: &[&[f32]],
     settings: &GreedySettings,
-    is_over: &dyn Fn() -> bool,
+    is_over: &(dyn Fn() -> bool + Sync),
 ) -> Selection {
     if candidates.is_empty() {
         return Selection::default();
@@ -40,13 +44,19 @@ pub fn select(
     let mut total = vec![0.0; candidates.len()];
     let n_bags = if candidates.len() < 4 { 1 } else { settings.n_bags.max(1) };
     let mut n_done = 0;
-    for bag in 0..n_bags {
-        if bag > 0 && is_over() {
-            break;
-        }
-        n_done += 1;
+    let grow_bag = |bag: usize| {
         let among = bag_of(candidates.len(), bag, n_bags, settings);
-        let counts = grow(judge, candidates, &among, &rows, settings.n_rounds, is_over);
+        let is_late = bag > 0 && is_over();
+        (!is_late).then(|| grow(judge, candidates, &among, &rows, settings.n_rounds, is_over))
+    };
+    // Each bag at work holds sums for all rows.
+    let is_small = judge.n_rows() * judge.n_classes() <= MOST_CELLS_SIDE_BY_SIDE;
+    let grown: Vec<Option<Vec<usize>>> = match is_small {
+        true => (0..n_bags).into_par_iter().map(grow_bag).collect(),
+        false => (0..n_bags).map(grow_bag).collect(),
+    };
+    for counts in grown.into_iter().flatten() {
+        n_done += 1;
         let sum: usize = counts.iter().sum();
         for (weight, count) in total.iter_mut().zip(counts) {
             *weight += count as f64 / sum as f64;
@@ -94,7 +104,7 @@ fn grow(
     among: &[usize],
     rows: &[u32],
     n_rounds: usize,
-    is_over: &dyn Fn() -> bool,
+    is_over: &(dyn Fn() -> bool + Sync),
 ) -> Vec<usize> {
     let size = judge.n_rows() * judge.n_classes();
     let (mut sums, mut trial) = (vec![0.0f32; size], vec![0.0f32; size]);

@@ -5,6 +5,7 @@
 //! (docs/decisions/0060-online.md compares them).
 
 mod cross_fit;
+mod fast;
 mod greedy;
 mod judge;
 mod spread;
@@ -13,6 +14,7 @@ mod vote;
 mod within;
 
 pub(crate) use cross_fit::{CHOOSING_CELLS, Choice, PARTS};
+pub(crate) use fast::{Thinned, Timed, thin};
 pub use greedy::{GreedySettings, select};
 pub use judge::Judge;
 pub(crate) use spread::Jackknife;

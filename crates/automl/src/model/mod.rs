@@ -8,12 +8,15 @@ mod file;
 mod format1;
 mod predict;
 mod sections;
+mod shared;
+mod speed;
 
 pub use container::FORMAT;
 pub use error::{ModelFileError, PredictError};
 pub use evaluate::{ClassScores, Evaluation, LabelledRows};
 pub(crate) use predict::native_labels;
 pub use predict::{Predictions, TablePredictions};
+pub use speed::Speed;
 
 use pitchpipe_learn::{FittedPipeline, Pipeline};
 use pitchpipe_table::{Column, Decision, Frame, Schema};

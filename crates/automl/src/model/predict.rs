@@ -1,14 +1,15 @@
 //! Predictions of a whole model.
 
-use pitchpipe_learn::{FitContext, FitError, FittedPipeline, Probabilities};
+use pitchpipe_learn::{FitContext, FitError, FittedPipeline, Prediction, Probabilities};
 use pitchpipe_table::{CancelCheck, Decision, Frame, Labels, Note, RawTable, ReadOptions, Source};
 use rayon::prelude::*;
 
+use super::shared::{Prepared, Sharing};
 use super::{BaseLearner, Model, PredictError, kinds_of};
 use crate::ensemble::{Combination, vote_shares};
 
-/// Rows are predicted so many at a time, side by side.
-const ROWS_AT_ONCE: usize = 1 << 13;
+/// Rows are predicted so many at a time, side by side: what is prepared of them stays in a core's cache.
+const ROWS_AT_ONCE: usize = 1 << 11;
 
 /// What a model says about some rows, in their order.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,9 +45,10 @@ impl Model {
     ) -> Result<Predictions, PredictError> {
         self.check_columns(frame)?;
         let rows: Vec<usize> = (0..frame.n_rows()).collect();
+        let sharing = Sharing::of(&self.learners);
         let blocks: Vec<Vec<f64>> = rows
             .par_chunks(ROWS_AT_ONCE)
-            .map(|rows| self.block(frame, rows, ctx))
+            .map(|rows| self.block(&mut sharing.prepared(frame, rows), ctx))
             .collect::<Result<_, FitError>>()?;
         let values = blocks.concat();
         let probabilities = Probabilities::from_rows(self.n_classes, values);
@@ -89,22 +91,21 @@ impl Model {
         }
     }
 
-    fn block(&self, frame: &Frame, rows: &[usize], ctx: &FitContext) -> Result<Vec<f64>, FitError> {
+    fn block(&self, rows: &mut Prepared<'_>, ctx: &FitContext) -> Result<Vec<f64>, FitError> {
         match self.combination {
-            Combination::Average => self.averaged(frame, rows, ctx),
-            Combination::Vote => self.voted(frame, rows, ctx),
+            Combination::Average => self.averaged(rows, ctx),
+            Combination::Vote => self.voted(rows, ctx),
         }
     }
 
-    fn averaged(
-        &self,
-        frame: &Frame,
-        rows: &[usize],
-        ctx: &FitContext,
-    ) -> Result<Vec<f64>, FitError> {
+    fn averaged(&self, rows: &mut Prepared<'_>, ctx: &FitContext) -> Result<Vec<f64>, FitError> {
         let mut sums = vec![0.0; rows.len() * self.n_classes];
-        for learner in &self.learners {
-            learner.add(frame, rows, &mut sums, ctx)?;
+        for (at, learner) in self.learners.iter().enumerate() {
+            let weight = learner.weight / learner.models.len() as f64;
+            learner.each(at, rows, ctx, |prediction| {
+                let probabilities = prediction.probabilities.values();
+                sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += weight * p);
+            })?;
         }
         for row in sums.chunks_exact_mut(self.n_classes) {
             let total: f64 = row.iter().sum();
@@ -114,11 +115,10 @@ impl Model {
     }
 
     /// Shares of the votes.
-    fn voted(&self, frame: &Frame, rows: &[usize], ctx: &FitContext) -> Result<Vec<f64>, FitError> {
-        let votes: Vec<Vec<u32>> = self
-            .learners
-            .iter()
-            .map(|learner| learner.labels(frame, rows, self.n_classes, ctx))
+    fn voted(&self, rows: &mut Prepared<'_>, ctx: &FitContext) -> Result<Vec<f64>, FitError> {
+        let learners = self.learners.iter().enumerate();
+        let votes: Vec<Vec<u32>> = learners
+            .map(|(at, learner)| learner.labels(at, rows, self.n_classes, ctx))
             .collect::<Result<_, _>>()?;
         let mut shares = vec![0.0; rows.len() * self.n_classes];
         for (i, row) in shares.chunks_exact_mut(self.n_classes).enumerate() {
@@ -130,31 +130,31 @@ impl Model {
 }
 
 impl BaseLearner {
-    /// Adds the weighted mean of its fold models' probabilities.
-    fn add(
+    /// What each of its fold models says, one after the other; it is the learner at this position.
+    fn each(
         &self,
-        frame: &Frame,
-        rows: &[usize],
-        sums: &mut [f64],
+        at: usize,
+        rows: &mut Prepared<'_>,
         ctx: &FitContext,
+        mut take: impl FnMut(Prediction),
     ) -> Result<(), FitError> {
-        let weight = self.weight / self.models.len() as f64;
-        for model in &self.models {
-            let prediction = model.predict_rows(frame, rows, ctx)?;
-            let probabilities = prediction.probabilities.values();
-            sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += weight * p);
+        for (fold, model) in self.models.iter().enumerate() {
+            let x = rows.of(at, fold, model, ctx)?;
+            take(model.predict_prepared(&x, ctx)?);
         }
         Ok(())
     }
 
     fn labels(
         &self,
-        frame: &Frame,
-        rows: &[usize],
+        at: usize,
+        rows: &mut Prepared<'_>,
         n_classes: usize,
         ctx: &FitContext,
     ) -> Result<Vec<u32>, FitError> {
-        native_labels(&self.models, frame, rows, n_classes, ctx)
+        let mut ballots = Ballots::new(rows.len(), n_classes, self.models.len());
+        self.each(at, rows, ctx, |prediction| ballots.cast(&prediction))?;
+        Ok(ballots.winners())
     }
 }
 
@@ -166,16 +166,35 @@ pub(crate) fn native_labels(
     n_classes: usize,
     ctx: &FitContext,
 ) -> Result<Vec<u32>, FitError> {
-    // A vote outweighs any probability, and between equal votes probabilities decide.
-    let mut sums = vec![0.0; rows.len() * n_classes];
-    let small = 0.5 / models.len() as f64;
+    let mut ballots = Ballots::new(rows.len(), n_classes, models.len());
     for model in models {
-        let prediction = model.predict_rows(frame, rows, ctx)?;
+        ballots.cast(&model.predict_rows(frame, rows, ctx)?);
+    }
+    Ok(ballots.winners())
+}
+
+/// The votes of fold models on each row. A vote outweighs any probability, and between equal votes probabilities decide.
+struct Ballots {
+    n_classes: usize,
+    /// What a probability of one counts.
+    small: f64,
+    sums: Vec<f64>,
+}
+
+impl Ballots {
+    fn new(n_rows: usize, n_classes: usize, n_models: usize) -> Self {
+        Self { n_classes, small: 0.5 / n_models as f64, sums: vec![0.0; n_rows * n_classes] }
+    }
+
+    fn cast(&mut self, prediction: &Prediction) {
         let probabilities = prediction.probabilities.values();
-        sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += small * p);
+        self.sums.iter_mut().zip(probabilities).for_each(|(s, p)| *s += self.small * p);
         for (row, &label) in prediction.labels.codes().iter().enumerate() {
-            sums[row * n_classes + label as usize] += 1.0;
+            self.sums[row * self.n_classes + label as usize] += 1.0;
         }
     }
-    Ok(Probabilities::from_rows(n_classes, sums).argmax().codes().to_vec())
+
+    fn winners(self) -> Vec<u32> {
+        Probabilities::from_rows(self.n_classes, self.sums).argmax().codes().to_vec()
+    }
 }

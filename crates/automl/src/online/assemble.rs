@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::clock::Clock;
 use super::combine::{Combiner, free_elsewhere};
 use super::drive::Drive;
+use super::fast;
 use super::honest::FOREST;
 use super::ledger::{Counts, Ledger};
 use super::search::{Ended, Fit};
@@ -25,6 +26,7 @@ impl Fit<'_> {
     pub(super) fn model(&self, drive: Drive<'_>, ended: &Ended) -> Result<Model, AutoMlError> {
         let scoring_deadline = drive.scoring_deadline();
         let Drive { mut combiner, ledger, .. } = drive;
+        let faster = self.automl.fast_predict.then(|| fast::leave_out(self, &mut combiner));
         let (n_left, n_chosen) = combiner.keep_within_limit();
         let Some(scores) = combiner.scores.clone() else {
             return Err(self.why_no_model(ended.stop, ledger.counts));
@@ -50,7 +52,8 @@ impl Fit<'_> {
             model.report.notes.push(note);
         }
         // What is scored would have to fit the limit as well.
-        match evidence.score(self.automl.model_size_limit, scoring_deadline) {
+        let score = || evidence.score(self.automl.model_size_limit, scoring_deadline);
+        match self.team.install(score) {
             Some(honest) => {
                 let has_forest =
                     honest.standing.baselines.iter().any(|baseline| baseline.name == FOREST);
@@ -61,6 +64,7 @@ impl Fit<'_> {
             }
             None => model.report.notes.push(FLATTERS.to_owned()),
         }
+        model.report.notes.extend(faster);
         free_elsewhere(evidence);
         Ok(model)
     }

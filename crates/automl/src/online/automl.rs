@@ -11,7 +11,7 @@ use pitchpipe_table::{Dataset, Metric};
 use super::drafts::Keeper;
 use super::search::{Fit, Found};
 use super::{AutoMlError, Event, Happened, Method, PaperOptions};
-use super::{apart, refit};
+use super::{apart, fast, refit};
 use crate::ensemble::Combination;
 use crate::history::{Landscape, Recorder};
 use crate::model::{Model, kinds_of};
@@ -51,6 +51,7 @@ pub struct AutoMl {
     pub(super) keeps_history: bool,
     pub(super) kept_back: Duration,
     pub(super) refits: bool,
+    pub(super) fast_predict: bool,
     pub(super) watch: Option<Arc<Watch>>,
     pub(super) keeper: Option<Keeper>,
     pub(super) paper: PaperOptions,
@@ -78,6 +79,7 @@ impl Default for AutoMl {
             keeps_history: true,
             kept_back: Duration::ZERO,
             refits: true,
+            fast_predict: false,
             watch: None,
             keeper: None,
             paper: PaperOptions::default(),
@@ -205,6 +207,12 @@ impl AutoMl {
         Self { refits, ..self }
     }
 
+    /// Whether base learners are left out that take much of the time of a prediction and change the ensemble's error by no more than
+    /// its noise; the report says how much of both. By default all stay.
+    pub fn fast_predict(self, fast_predict: bool) -> Self {
+        Self { fast_predict, ..self }
+    }
+
     /// Where to show what each thread is at while pipelines run.
     pub fn watch(self, watch: Arc<Watch>) -> Self {
         Self { watch: Some(watch), ..self }
@@ -278,6 +286,7 @@ impl AutoMl {
             true => self.budget.mul_f64(1.0 - refit::SHARE),
             false => self.budget,
         };
+        let budget = if self.fast_predict { budget.mul_f64(1.0 - fast::SHARE) } else { budget };
         let search = Self { budget, cancel: Some(Arc::clone(&cancel)), ..self.clone() };
         let Found { mut model, left_secs } = Fit::new(&search, dataset, apart, start)?.run(hear)?;
         refit::Refit { automl: self, dataset, start, cancel }.finish(&mut model, left_secs);
@@ -308,6 +317,11 @@ impl AutoMl {
             (_, None) if self.repeatable => {
                 let (value, wanted) = ("not given".to_owned(), "at least 1 for a repeatable run");
                 return Err(AutoMlError::Setting { name: "max_evaluations", value, wanted });
+            }
+            _ if self.repeatable && self.fast_predict => {
+                let (value, wanted) =
+                    ("on".to_owned(), "off in a repeatable run, as it goes by the clock");
+                return Err(AutoMlError::Setting { name: "fast_predict", value, wanted });
             }
             _ => {}
         }

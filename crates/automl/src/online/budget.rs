@@ -29,7 +29,7 @@ const LAST_WEIGHT: f64 = 0.3;
 /// What the end of the search will take, as things are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct End {
-    /// Bringing the ensemble up to date.
+    /// Bringing the ensemble up to date, on the clock of this machine as busy as it is.
     pub(crate) ensemble_secs: f64,
     /// Writing the model.
     pub(crate) write_time: Duration,
@@ -126,8 +126,8 @@ impl<'a> Budget<'a> {
     pub(crate) fn left(&self, end: End) -> Duration {
         // What a step's last results take to be measured and taken in comes after its deadline.
         let after = end.ensemble_secs + 2.0 * self.taking_secs;
-        let work_secs = after.min(0.1 * self.total_secs());
-        self.total.saturating_sub(self.clock.elapsed() + self.reserve(end, work_secs))
+        let measured_secs = after.min(0.1 * self.total_secs());
+        self.total.saturating_sub(self.clock.elapsed() + self.reserve(end, measured_secs))
     }
 
     /// What is left as policies see it, in seconds of work: by the clock, or by predictions.
@@ -187,12 +187,11 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// What is kept for the end: for so many seconds of work, for putting the model together and writing it; more of it
-    /// where the machine is busy with other things.
-    fn reserve(&self, end: End, work_secs: f64) -> Duration {
+    /// What is kept for the end: for putting the model together and writing it, more of it where the machine is busy with other
+    /// things; and for so many seconds that were measured on the clock of this machine, which knows how busy it is.
+    fn reserve(&self, end: End, measured_secs: f64) -> Duration {
         let slowdown = self.slowdown.clamp(1.0, MOST_SLOWDOWN);
-        let work = Duration::from_secs_f64(work_secs);
-        (LEAST_RESERVE + end.write_time + work).mul_f64(slowdown)
+        (LEAST_RESERVE + end.write_time).mul_f64(slowdown) + Duration::from_secs_f64(measured_secs)
     }
 
     /// Pipelines that are predicted to take so long have been run.
@@ -216,5 +215,39 @@ impl<'a> Budget<'a> {
             self.wall_per_cpu = mean(self.wall_per_cpu, wall.as_secs_f64() / cpu_secs);
             self.slowdown = mean(self.slowdown, (effort.busy_secs / cpu_secs).max(1.0));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock that stands still.
+    struct Still;
+
+    impl Clock for Still {
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn instant(&self, _: Duration) -> Option<Instant> {
+            None
+        }
+    }
+
+    #[test]
+    fn what_was_measured_on_a_busy_machine_is_not_taken_to_last_longer_still() {
+        let pacing = Pacing::Timed { threads: 1 };
+        let mut budget = Budget::new(&Still, Duration::from_secs(10), pacing, 1.0);
+        let busy = Effort { preparation_secs: 1.0, busy_secs: 3.0, ..Effort::default() };
+        (0..50).for_each(|_| budget.note_work(&busy, Duration::from_secs(3), Duration::ZERO));
+        let left = |end| budget.left(end).as_secs_f64();
+        // Three times what putting the model together takes, and writing it.
+        assert!((left(End::default()) - 9.91).abs() < 1e-3, "{}", left(End::default()));
+        let writes = End { write_time: Duration::from_millis(100), ..End::default() };
+        assert!((left(writes) - 9.61).abs() < 1e-3, "{}", left(writes));
+        // But the ensemble as long as it took here.
+        let chooses = End { ensemble_secs: 0.5, ..End::default() };
+        assert!((left(chooses) - 9.41).abs() < 1e-3, "{}", left(chooses));
     }
 }

@@ -10,7 +10,9 @@ use super::WeightedPipeline;
 use super::candidates::{Candidates, Chosen, Voice, together};
 use super::honest::Evidence;
 use super::library::{Learner, Library, Rule};
-use crate::ensemble::{Combination, GreedySettings, Judge, Selection, within};
+use crate::ensemble::{
+    Combination, GreedySettings, Judge, Selection, Thinned, Timed, thin, within,
+};
 use crate::scores::{OutOfFold, Scores};
 
 /// How many candidate learners an ensemble is chosen among.
@@ -31,6 +33,8 @@ pub(crate) struct Combiner {
     pub(crate) scores: Option<Scores>,
     pub(crate) evidence: Evidence,
     judge: Arc<Judge>,
+    /// Of the rows that it judges by.
+    dependence: Dependence,
     bag_share: f64,
     rule: Arc<Rule>,
     combination: Combination,
@@ -59,7 +63,8 @@ impl Combiner {
             library: Library::new(LIBRARY, memory),
             selection: Selection::default(),
             scores: None,
-            evidence: Evidence::new(rule.clone(), combination, dependence, seed),
+            evidence: Evidence::new(rule.clone(), combination, dependence.clone(), seed),
+            dependence,
             judge: Arc::new(Judge::new(&rule.truth, &rule.priors, rule.metric)),
             bag_share: GreedySettings::default().bag_share,
             rule: Arc::new(rule),
@@ -200,6 +205,33 @@ impl Combiner {
             self.scores = Some(self.predicted().scores());
         }
         (n_left, n_chosen)
+    }
+
+    /// Leaves out base learners that take time and give nothing, given the seconds that each takes for a row, where that is known.
+    /// The scores are those of the ensemble that is left. A vote is left as it is.
+    pub(crate) fn leave_out_slow(
+        &mut self,
+        secs_of: impl Fn(&Learner) -> Option<f64>,
+    ) -> Option<Thinned> {
+        if self.combination == Combination::Vote {
+            return None;
+        }
+        let learners = self.weighted_learners();
+        let timed: Vec<(&Learner, f64, Option<f64>)> =
+            learners.map(|(learner, weight)| (learner, weight, secs_of(learner))).collect();
+        let members: Vec<Timed<'_>> = timed
+            .iter()
+            .map(|&(l, weight, secs)| Timed { probabilities: &l.probabilities, weight, secs })
+            .collect();
+        let thinned = thin(&self.judge, &self.rule.truth, &self.dependence, &members);
+        let left = timed.iter().zip(&thinned.stays).filter(|(_, stays)| **stays);
+        let left: Vec<(usize, f64)> = left.map(|((l, weight, _), _)| (l.key(), *weight)).collect();
+        let total: f64 = left.iter().map(|(_, weight)| weight).sum();
+        if left.len() < timed.len() {
+            self.selection.weights = left.into_iter().map(|(key, w)| (key, w / total)).collect();
+            self.scores = Some(self.predicted().scores());
+        }
+        Some(thinned)
     }
 
     /// Takes in the ensemble that was chosen meanwhile; gives the seconds it took. Where a base learner has been let go

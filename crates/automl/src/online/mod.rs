@@ -18,6 +18,7 @@ mod error;
 mod evaluate;
 mod event;
 mod families;
+mod fast;
 mod honest;
 pub(crate) mod in_words;
 mod ladder;

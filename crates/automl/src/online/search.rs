@@ -114,7 +114,7 @@ pub(super) struct Fit<'a> {
     /// What large requests may draw on; none in a repeatable run, where what is free on the machine may not decide.
     memory: Option<MemoryPool>,
     /// The threads, for the whole search.
-    team: Team,
+    pub(super) team: Team,
 }
 
 impl<'a> Fit<'a> {
@@ -286,7 +286,7 @@ impl<'a> Fit<'a> {
         let mut engine = Engine::new(self.space(), &sample.rows, self.validation());
         let mut bench = Bench { evaluator: &mut engine, judging: &sample.judging };
         let stop = drive.run(policy, &mut bench, until, listener)?;
-        drive.ensemble(listener);
+        self.team.install(|| drive.ensemble(listener));
         Ok(stop)
     }
 

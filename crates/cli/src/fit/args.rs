@@ -172,6 +172,11 @@ pub(crate) struct FitArgs {
     #[arg(long)]
     pub(crate) no_refit: bool,
 
+    /// Leave out what takes much of the time of a prediction and changes the ensemble's error by no more than its noise, and say
+    /// how much of both. pitchpipe inspect --speed measures what is left
+    #[arg(long, conflicts_with = "repeatable")]
+    pub(crate) fast_predict: bool,
+
     /// Rows with the same value in this column belong together (a customer, a patient): they are never both learnt from
     /// and measured on. The column is no feature
     #[arg(long, value_name = "COLUMN", conflicts_with = "time_order")]

@@ -73,6 +73,7 @@ fn search(
         .cancel(interrupt.flag())
         .keep_history(!args.no_history)
         .refit(!args.no_refit)
+        .fast_predict(args.fast_predict)
         .keep_back(report::kept_back(args))
         .paper_options(PaperOptions {
             design: args.design,

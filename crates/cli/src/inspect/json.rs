@@ -1,11 +1,16 @@
 //! A model for machines: one JSON object.
 
-use pitchpipe_automl::{Importance, Model};
+use pitchpipe_automl::{Importance, Model, Speed};
 use pitchpipe_report::{importance_json, report_json};
 use pitchpipe_table::{Input, Kind, Schema};
 use serde_json::{Value, json};
 
-pub(super) fn of(file: &str, model: &Model, importances: Option<&[Importance]>) -> String {
+pub(super) fn of(
+    file: &str,
+    model: &Model,
+    importances: Option<&[Importance]>,
+    speed: Option<&Speed>,
+) -> String {
     let mut object = json!({
         "file": file,
         "report": report_json(model),
@@ -13,6 +18,13 @@ pub(super) fn of(file: &str, model: &Model, importances: Option<&[Importance]>) 
     });
     if let Some(importances) = importances {
         object["importance"] = importance_json(importances);
+    }
+    if let Some(Speed { learner_secs, row_secs, single_row_secs }) = speed {
+        object["speed"] = json!({
+            "learner_secs": learner_secs,
+            "row_secs": row_secs,
+            "single_row_secs": single_row_secs,
+        });
     }
     format!("{object}\n")
 }

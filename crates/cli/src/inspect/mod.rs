@@ -24,6 +24,7 @@ pub(crate) use text::ensemble_lines;
 Examples:
   pitchpipe inspect model.pp
   pitchpipe inspect model.pp --table test.csv
+  pitchpipe inspect model.pp --speed
   pitchpipe inspect model.pp --json")]
 pub(crate) struct InspectArgs {
     /// The model that `pitchpipe fit` wrote
@@ -32,6 +33,10 @@ pub(crate) struct InspectArgs {
     /// A table with the target, to measure how much each column matters
     #[arg(long, value_name = "TABLE")]
     table: Option<PathBuf>,
+
+    /// Measure how long predictions take on this machine, base learner by base learner
+    #[arg(long)]
+    speed: bool,
 
     /// How many candidates to list
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -58,12 +63,16 @@ fn inspect(args: &InspectArgs) -> Result<String, Failure> {
         Some(table) => Some(importance::measure(&model, table, &args.reading)?),
         None => None,
     };
+    let speed = args.speed.then(|| model.speed()).transpose();
+    let speed =
+        speed.map_err(|error| Failure::new(format!("{}: {error}", args.model.display())))?;
     let file = args.model.display().to_string();
     let importances = importances.as_deref();
     if args.json {
-        return Ok(json::of(&file, &model, importances));
+        return Ok(json::of(&file, &model, importances, speed.as_ref()));
     }
-    let text = text::of(&file, &model, importances, args.top);
+    let mut text = text::of(&file, &model, importances, args.top);
+    text.extend(speed.map(|speed| format!("\n{}", text::speed_lines(&model, &speed))));
     let drawn = model.history().zip(chart::terminal_width());
     Ok(match drawn.and_then(|(history, width)| chart::of(history, width)) {
         Some(chart) => format!("{text}\n{chart}"),

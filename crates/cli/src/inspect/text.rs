@@ -1,6 +1,6 @@
 //! A model for people.
 
-use pitchpipe_automl::{Combination, Importance, Measured, Model, Report, StopReason};
+use pitchpipe_automl::{Combination, Importance, Measured, Model, Report, Speed, StopReason};
 use pitchpipe_table::{Kind, Metric, Schema};
 
 use crate::decision;
@@ -110,6 +110,29 @@ pub(crate) fn ensemble_lines(model: &Model, n: usize) -> String {
     if learners.len() > n {
         text += &format!("  … and {} more; pitchpipe inspect lists them all\n", learners.len() - n);
     }
+    text
+}
+
+/// How long predictions take, the slowest base learner first.
+pub(super) fn speed_lines(model: &Model, speed: &Speed) -> String {
+    let mut text = format!(
+        "predicting takes {:.1} µs of work a row among many, and {:.2} ms for a row alone (measured now, on made rows)\n",
+        1e6 * speed.row_secs,
+        1e3 * speed.single_row_secs,
+    );
+    let all: f64 = speed.learner_secs.iter().sum();
+    let mut learners: Vec<_> = model.base_learners().iter().zip(&speed.learner_secs).collect();
+    learners.sort_by(|a, b| b.1.total_cmp(a.1));
+    let mut rows = vec![["µs a row", "share", "weight", "pipeline"].map(str::to_owned).to_vec()];
+    rows.extend(learners.into_iter().map(|(learner, secs)| {
+        vec![
+            format!("{:.1}", 1e6 * secs),
+            format!("{:.0} %", 100.0 * secs / all),
+            format!("{:.2}", learner.weight()),
+            learner.pipeline().to_string(),
+        ]
+    }));
+    text += &aligned(&rows, "  ", &[0, 1, 2]);
     text
 }
 

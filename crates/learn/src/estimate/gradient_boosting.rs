@@ -3,8 +3,9 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use super::abreast::{self, Abreast, Cached, Planner};
 use super::from_scores::{logistic, softmax};
-use super::tree::{MaxFeatures, Node, Regressor, are_sound, find_leaves};
+use super::tree::{MaxFeatures, Node, Regressor, SinglePrecision, are_sound, find_leaves, plan};
 use crate::component::{above_zero, evaluate_alone};
 use crate::scikit_learn::PythonScript;
 use crate::work_time::WorkTime;
@@ -45,6 +46,20 @@ pub struct FittedGradientBoosting {
     start: Vec<f64>,
     /// Round after round, each with one tree an output.
     trees: Vec<RegressionTree>,
+    /// The trees for many rows at once, where they are small.
+    #[serde(skip)]
+    plan: Cached,
+}
+
+impl FittedGradientBoosting {
+    fn plan(&self) -> Option<Abreast> {
+        let mut planner = Planner::new(1);
+        for (at, tree) in self.trees.iter().enumerate() {
+            let output = at % self.start.len();
+            plan(&tree.nodes, &mut planner, output, |leaf, values| values.push(tree.values[leaf]))?;
+        }
+        Some(planner.done(&SinglePrecision))
+    }
 }
 
 /// A tree whose leaves hold what they add to a score, the learning rate included.
@@ -112,7 +127,8 @@ impl Estimator for GradientBoosting {
                 trees.push(boosting.take_step(output, nodes, &regressor, self.learning_rate));
             }
         }
-        Ok(FittedGradientBoosting { n_classes: y.n_classes(), start: boosting.start, trees })
+        let (n_classes, start, plan) = (y.n_classes(), boosting.start, Cached::default());
+        Ok(FittedGradientBoosting { n_classes, start, trees, plan })
     }
 
     /// Settings share the sorted columns only: no learning rate's trees are another's.
@@ -241,13 +257,19 @@ impl Classifier for FittedGradientBoosting {
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let n_outputs = self.start.len();
         let mut scores = self.start.repeat(x.n_rows());
-        let rows = &x.tree_rows(ctx)?.values;
-        for (at, tree) in self.trees.iter().enumerate() {
-            ctx.check_deadline()?;
-            let output = at % n_outputs;
-            find_leaves(&tree.nodes, rows, x.n_cols(), |row, leaf| {
-                scores[row * n_outputs + output] += tree.values[leaf];
-            });
+        let is_worth_it = x.n_rows() >= abreast::WORTHWHILE;
+        match is_worth_it.then(|| self.plan.get_or_make(|| self.plan())).flatten() {
+            Some(plan) => plan.add(x, &SinglePrecision, n_outputs, &mut scores, ctx)?,
+            None => {
+                let rows = &x.tree_rows(ctx)?.values;
+                for (at, tree) in self.trees.iter().enumerate() {
+                    ctx.check_deadline()?;
+                    let output = at % n_outputs;
+                    find_leaves(&tree.nodes, rows, x.n_cols(), |row, leaf| {
+                        scores[row * n_outputs + output] += tree.values[leaf];
+                    });
+                }
+            }
         }
         if n_outputs == 1 {
             scores = scores.iter().map(|&s| logistic(s)).flat_map(|p| [1.0 - p, p]).collect();

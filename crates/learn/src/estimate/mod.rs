@@ -32,6 +32,7 @@ macro_rules! with_estimators {
     };
 }
 
+mod abreast;
 mod adaboost;
 mod decision_tree;
 mod extra_trees;

@@ -114,6 +114,8 @@ class PitchpipeClassifier(_Base):
         A surrogate of your own, as ``pitchpipe meta train`` writes them, instead of the one inside.
     repeatable : bool, default=False
         Make the fit the same every time, on any number of threads; asks for ``max_evaluations``.
+    fast_predict : bool, default=False
+        Leave out of the ensemble what takes much of the time of a prediction and changes its error by no more than noise.
     decision : {"model", "most-probable", "balanced"}, default="model"
         How ``predict`` makes labels of probabilities. A model's own rule is that of its metric: made for balanced error, rare
         classes count as much as common ones, and the label need not be the most probable class.
@@ -195,6 +197,7 @@ class PitchpipeClassifier(_Base):
         time_order: str | int | None = None,
         surrogate: str | os.PathLike[str] | None = None,
         repeatable: bool = False,
+        fast_predict: bool = False,
         decision: str = "model",
         class_weight: dict[Any, float] | str | None = None,
         holdout: float | None = None,
@@ -227,6 +230,7 @@ class PitchpipeClassifier(_Base):
         self.time_order = time_order
         self.surrogate = surrogate
         self.repeatable = repeatable
+        self.fast_predict = fast_predict
         self.decision = decision
         self.class_weight = class_weight
         self.holdout = holdout
@@ -331,6 +335,7 @@ class PitchpipeClassifier(_Base):
             "time_order": _settings.column(self.time_order, "time_order", names),
             "surrogate": None if self.surrogate is None else os.fspath(self.surrogate),
             "repeatable": bool(self.repeatable),
+            "fast_predict": bool(self.fast_predict),
             "holdout": _settings.share(self.holdout, "holdout"),
             "design": self.design,
             "runtimes": self.runtimes,

@@ -3,6 +3,7 @@
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use super::super::abreast::{self, Abreast, Cached, Cells, Planner};
 use super::super::from_scores::{logistic, softmax};
 use super::HistogramBoosting;
 use super::bins::{Binned, Meaning};
@@ -12,6 +13,9 @@ use crate::{Classifier, Features, FitContext, FitError, Prediction, Probabilitie
 
 /// Rows that all trees are asked about before the next ones: they and a tree fit a fast cache.
 const ROWS_AT_ONCE: usize = 256;
+
+/// Fewer of these and trees are not laid out for blocks, which takes as long as so many rows' walks.
+const WORTH_A_PLAN: usize = 512;
 
 /// Only [`HistogramBoosting::fit`](crate::Estimator::fit) makes one, so it can always predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +27,35 @@ pub struct FittedHistogramBoosting {
     levels: Vec<Option<Levels>>,
     /// Round after round, each with one tree an output.
     trees: Vec<Tree>,
+    /// The trees for many rows at once.
+    #[serde(skip)]
+    plan: Cached,
+}
+
+/// Numbers as they are, categories by their bin.
+struct Binning<'a>(&'a [Option<Levels>]);
+
+impl Cells for Binning<'_> {
+    fn number(&self, cell: f64) -> f64 {
+        cell
+    }
+
+    fn bin(&self, column: usize, cell: f64) -> usize {
+        self.0[column].as_ref().map_or(0, |levels| usize::from(levels.bin(cell)))
+    }
+
+    fn n_bins(&self, column: usize) -> usize {
+        self.0[column].as_ref().map_or(1, |levels| usize::from(levels.missing()) + 1)
+    }
+}
+
+/// Trees of so many outputs for many rows at once, unless they are too large.
+fn plan(trees: &[Tree], levels: &[Option<Levels>], n_outputs: usize) -> Option<Abreast> {
+    let (mut planner, cells) = (Planner::new(1), Binning(levels));
+    for (at, tree) in trees.iter().enumerate() {
+        tree.plan(&mut planner, at % n_outputs, |column| cells.n_bins(column))?;
+    }
+    Some(planner.done(&cells))
 }
 
 /// The levels of each column that holds categories.
@@ -49,6 +82,21 @@ impl<'a> Scores<'a> {
 
     /// Adds what trees say; the first is of the first output.
     pub(super) fn add(&mut self, trees: &[Tree], ctx: &FitContext) -> Result<(), FitError> {
+        let is_worth_it = self.x.n_rows() >= WORTH_A_PLAN;
+        let plan = is_worth_it.then(|| plan(trees, self.levels, self.n_outputs)).flatten();
+        match plan {
+            Some(plan) => self.add_planned(&plan, ctx),
+            None => self.walk(trees, ctx),
+        }
+    }
+
+    /// The same with trees that are laid out.
+    fn add_planned(&mut self, plan: &Abreast, ctx: &FitContext) -> Result<(), FitError> {
+        plan.add(self.x, &Binning(self.levels), self.n_outputs, &mut self.scores, ctx)
+    }
+
+    /// The same row by row.
+    fn walk(&mut self, trees: &[Tree], ctx: &FitContext) -> Result<(), FitError> {
         let (n_cols, n_outputs) = (self.x.n_cols(), self.n_outputs);
         let mut rows = vec![0.0; ROWS_AT_ONCE.min(self.x.n_rows()) * n_cols];
         let blocks = self.scores.chunks_mut(ROWS_AT_ONCE * n_outputs);
@@ -102,7 +150,13 @@ impl FittedHistogramBoosting {
         trees: &[Tree],
     ) -> Self {
         let (start, levels) = (start.to_vec(), levels.to_vec());
-        Self { n_classes: y.n_classes(), start, levels, trees: trees.to_vec() }
+        Self {
+            n_classes: y.n_classes(),
+            start,
+            levels,
+            trees: trees.to_vec(),
+            plan: Cached::default(),
+        }
     }
 }
 
@@ -127,7 +181,12 @@ impl Classifier for FittedHistogramBoosting {
         }
         ctx.check_memory(HistogramBoosting::COMPONENT, (8 * x.n_rows() * self.start.len()) as u64)?;
         let mut scores = Scores::new(x, &self.levels, &self.start);
-        scores.add(&self.trees, ctx)?;
+        let make = || plan(&self.trees, &self.levels, self.start.len());
+        let is_worth_it = x.n_rows() >= abreast::WORTHWHILE;
+        match is_worth_it.then(|| self.plan.get_or_make(make)).flatten() {
+            Some(plan) => scores.add_planned(plan, ctx)?,
+            None => scores.walk(&self.trees, ctx)?,
+        }
         Ok(scores.prediction())
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::abreast::{Child, Planner, Question};
 use super::bins::Binned;
 use super::split::{BinSet, has};
 
@@ -93,6 +94,33 @@ impl Tree {
             }
             *score += f64::from(self.values[!at as usize]);
         }
+    }
+
+    /// Adds it to a plan, for an output; `n_bins` are those of a column of categories.
+    pub(super) fn plan<'t>(
+        &'t self,
+        planner: &mut Planner<'t>,
+        output: usize,
+        n_bins: impl Fn(usize) -> usize,
+    ) -> Option<()> {
+        let question = |column: u32, test: Test| match test {
+            Test::AtMost { threshold, missing_left } => {
+                Question::AtMost { column, threshold, or_missing: missing_left }
+            }
+            Test::Among(set) => {
+                let parts = &self.sets[set as usize..];
+                let n_parts = n_bins(column as usize).div_ceil(256).min(parts.len());
+                Question::Among { column, set: &parts[..n_parts] }
+            }
+        };
+        let child = |child: i32| match child {
+            0.. => Child::Branch(child as usize),
+            _ => Child::Leaf(!child as usize),
+        };
+        let node =
+            |node: &Node| (question(node.column, node.test), child(node.left), child(node.right));
+        let values = self.values.iter().map(|&value| f64::from(value));
+        planner.push(output, self.nodes.iter().map(node), values)
     }
 
     /// Whether every walk ends in a leaf, given so many columns; `is_category` says which of these hold bins.

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use pitchpipe_table::Labels;
 use serde::{Deserialize, Serialize};
 
+use super::super::abreast::{self, Abreast, Cached, Planner};
 use super::grow::{Grower, Grown};
 use super::sample::bootstrap;
 use super::settings::{Criterion, MinSamplesSplit};
 use super::split::Splitter;
-use super::store::{Tree, find_leaves};
+use super::store::{SinglePrecision, Tree, find_leaves};
 use crate::work_time::WorkTime;
 use crate::{
     Classifier, Features, FitContext, FitError, Member, Prediction, Probabilities, Stream,
@@ -38,6 +39,27 @@ pub struct FittedForest {
     n_classes: usize,
     /// Settings that come to the same forest on a table share it.
     trees: Arc<Vec<Tree>>,
+    /// The trees for many rows at once, where they are small.
+    #[serde(skip)]
+    plan: Cached,
+}
+
+impl FittedForest {
+    fn new(n_classes: usize, trees: Arc<Vec<Tree>>) -> Self {
+        Self { n_classes, trees, plan: Cached::default() }
+    }
+
+    /// The trees for many rows at once, unless they are too large or there are too many classes.
+    fn plan(&self) -> Option<Abreast> {
+        if self.n_classes > abreast::MOST_VALUES {
+            return None;
+        }
+        let mut planner = Planner::new(self.n_classes);
+        for tree in self.trees.iter() {
+            tree.plan(&mut planner, self.n_classes)?;
+        }
+        Some(planner.done(&SinglePrecision))
+    }
 }
 
 #[cfg(test)]
@@ -59,6 +81,11 @@ impl Classifier for FittedForest {
 
     fn predict(&self, x: &Features, ctx: &FitContext) -> Result<Prediction, FitError> {
         let mut sums = vec![0.0; x.n_rows() * self.n_classes];
+        let is_worth_it = x.n_rows() >= abreast::WORTHWHILE;
+        if let Some(plan) = is_worth_it.then(|| self.plan.get_or_make(|| self.plan())).flatten() {
+            plan.add(x, &SinglePrecision, self.n_classes, &mut sums, ctx)?;
+            return Ok(average(sums, self.n_classes, self.trees.len()));
+        }
         let rows = x.tree_rows(ctx)?;
         for tree in self.trees.iter() {
             ctx.check_deadline()?;
@@ -136,7 +163,7 @@ pub(crate) fn fit_forest(
             Ok(tree)
         })
         .collect::<Result<_, FitError>>()?;
-    Ok(FittedForest { n_classes: y.n_classes(), trees: Arc::new(trees) })
+    Ok(FittedForest::new(y.n_classes(), Arc::new(trees)))
 }
 
 /// What one setting of `min_samples_split` has come to.
@@ -225,7 +252,7 @@ fn evaluate(
     let trees: Vec<Arc<Vec<Tree>>> = settings.into_iter().map(|s| Arc::new(s.trees)).collect();
     let member = |&at: &usize| Member {
         prediction: predictions[at].clone(),
-        model: keep_models.then(|| FittedForest { n_classes, trees: Arc::clone(&trees[at]) }),
+        model: keep_models.then(|| FittedForest::new(n_classes, Arc::clone(&trees[at]))),
         alone_secs: costs[at],
         marginal_secs: total * costs[at] / all_alone,
     };

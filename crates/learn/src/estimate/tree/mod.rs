@@ -23,5 +23,6 @@ pub(crate) use forest::{Recipe, evaluate_forest, fit_forest};
 pub(crate) use regress::Regressor;
 pub(crate) use settings::split_cost;
 pub use settings::{Criterion, MaxFeatures, MinSamplesSplit};
-pub(crate) use store::{Node, are_sound, find_leaves};
+pub(super) use store::plan;
+pub(crate) use store::{Node, SinglePrecision, are_sound, find_leaves};
 pub(crate) use stump::{StumpFinder, StumpSplit};

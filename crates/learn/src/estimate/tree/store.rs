@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::abreast::{self, Cells, Child, Planner, Question};
+
 /// One node; children lie side by side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Node {
@@ -64,6 +66,53 @@ pub(crate) fn find_leaves(
         }
         visit(i, at);
     }
+}
+
+/// Features in single precision, as trees compare them.
+pub(crate) struct SinglePrecision;
+
+impl Cells for SinglePrecision {
+    fn number(&self, cell: f64) -> f64 {
+        f64::from(cell as f32)
+    }
+
+    fn bin(&self, _: usize, _: f64) -> usize {
+        0
+    }
+
+    fn n_bins(&self, _: usize) -> usize {
+        1
+    }
+}
+
+/// Adds a tree to a plan, for the outputs from this one on; `values` gives what a leaf holds. Gives nothing where it is too large.
+pub(in super::super) fn plan(
+    nodes: &[Node],
+    planner: &mut Planner<'_>,
+    output: usize,
+    values: impl Fn(usize, &mut Vec<f64>),
+) -> Option<()> {
+    if nodes.len() >= 2 * abreast::MOST_LEAVES {
+        return None;
+    }
+    let (mut n_branches, mut leaf_values) = (0, Vec::new());
+    let mut n_leaves = 0;
+    let mut number = |at: usize| {
+        let counter = if nodes[at].is_leaf() { &mut n_leaves } else { &mut n_branches };
+        *counter += 1;
+        if nodes[at].is_leaf() { Child::Leaf(*counter - 1) } else { Child::Branch(*counter - 1) }
+    };
+    let child_at: Vec<Child> = (0..nodes.len()).map(&mut number).collect();
+    for at in (0..nodes.len()).filter(|&at| nodes[at].is_leaf()) {
+        values(at, &mut leaf_values);
+    }
+    let branches = nodes.iter().filter(|node| !node.is_leaf()).map(|node| {
+        let (column, threshold) = (node.feature, f64::from(node.threshold));
+        let question = Question::AtMost { column, threshold, or_missing: true };
+        let left = node.left as usize;
+        (question, child_at[left], child_at[left + 1])
+    });
+    planner.push(output, branches, leaf_values.into_iter())
 }
 
 /// Whether every walk from the root ends: children come after their parents, and exist.
@@ -139,6 +188,15 @@ impl Tree {
         for (&class, &count) in classes.iter().zip(counts) {
             sums[class as usize] += f64::from(count) / total;
         }
+    }
+
+    /// Adds it to a plan whose leaves hold the shares of so many classes.
+    pub(in super::super) fn plan(&self, planner: &mut Planner<'_>, n_classes: usize) -> Option<()> {
+        plan(&self.nodes, planner, 0, |leaf, values| {
+            let first = values.len();
+            values.resize(first + n_classes, 0.0);
+            self.add_shares_of(leaf, &mut values[first..]);
+        })
     }
 
     /// The shares of all stored classes, for [`Tree::add_shares`].
