@@ -36,6 +36,10 @@ pub(crate) struct Options {
     /// Train only what the paper's systems need, and leave all else of the surrogate as it is
     #[arg(long, conflicts_with_all = ["store", "from"])]
     paper_alone: bool,
+
+    /// Train nothing and add nothing: write the surrogate that is there in the present format
+    #[arg(long, conflicts_with_all = ["store", "added", "from", "paper_alone"])]
+    rewrite: bool,
 }
 
 /// Datasets that evaluation needs unseen: no surrogate of ours is trained on them.
@@ -79,6 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let path = python::root().join("crates/automl/data/default.surrogate");
     let surrogate = match &options.from {
+        _ if options.rewrite => read(&path)?,
         _ if options.paper_alone => with_paper_parts(options, &path)?,
         Some(file) => extended(read(file)?)?,
         None => {

@@ -57,7 +57,9 @@ fn models_of_all_formats_load() {
 #[test]
 fn surrogates_of_earlier_formats_load_and_are_written_anew() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
-    for (format, n_pipelines, added) in [(1, 23_424, None), (2, 23_475, Some("histogram_boosting"))]
+    let boosting = Some("histogram_boosting");
+    for (format, n_pipelines, added) in
+        [(1, 23_424, None), (2, 23_475, boosting), (3, 23_475, boosting)]
     {
         let file = folder.join(format!("{format}.surrogate"));
         let surrogate = Surrogate::read(&file).expect("a surrogate of an earlier format");
@@ -76,6 +78,8 @@ fn surrogates_of_earlier_formats_load_and_are_written_anew() {
         let again = surrogate.to_bytes().expect("packed");
         let again = Surrogate::from_bytes(&again).expect("what was just written");
         assert_eq!(again.facts(), surrogate.facts(), "format {format}");
+        let has_tucker = again.paper_parts().tensor.is_some();
+        assert_eq!((has_tucker, again.tensor_oboe().is_none()), (format > 2, format > 2));
         assert_eq!(again.added_blocks(), surrogate.added_blocks(), "format {format}");
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pitchpipe_automl::Pipeline;
-use pitchpipe_automl::surrogate::{ErrorKind, Surrogate as Trained, TableSize};
+use pitchpipe_automl::surrogate::{ErrorKind, PaperEmbedding, Surrogate as Trained, TableSize};
+use pitchpipe_surrogate::Ranks;
 use pitchpipe_table::{CancelCheck, Dataset};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,6 +14,7 @@ use pyo3::types::PyAny;
 
 use crate::objects::plain;
 use crate::research::predict::Prior;
+use crate::research::refused;
 use crate::settings::Settings;
 use crate::tables::Table;
 use crate::words::{of_schema, of_surrogate, of_table};
@@ -71,7 +73,16 @@ impl Surrogate {
     fn embedding<'py>(&self, py: Python<'py>, method: &str) -> PyResult<Option<Vectors<'py>>> {
         let embedding = match method {
             "oboe" => self.trained.oboe(),
-            "tensor-oboe" => self.trained.tensor_oboe(),
+            "tensor-oboe" => {
+                if let Some(parts) = &self.trained.paper_parts().tensor {
+                    let PaperEmbedding { embedding, initial, .. } = parts;
+                    let most = Ranks { datasets: embedding.most().datasets, ..*initial };
+                    let y = py.detach(|| embedding.at(most)).map_err(refused)?;
+                    let pipelines = (0..y.ncols() as u32).collect();
+                    return Ok(Some((pipelines, y.to_pyarray(py), initial.datasets)));
+                }
+                self.trained.tensor_oboe()
+            }
             "kernel-oboe" => {
                 // Codes have no rank to begin with: the design takes it from their energy.
                 return Ok(self.trained.kernel_oboe().map(|model| {

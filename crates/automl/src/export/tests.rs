@@ -86,7 +86,7 @@ fn many_levels_are_told_apart_by_how_frequent_they_are() {
 #[test]
 fn categories_are_filled_by_their_mode_where_the_pipeline_says_so() {
     let bayes = "impute(mean_or_mode) > one_hot > unscaled > all_features > gaussian_nb";
-    let text = script(&[(1.0, pipeline(bayes))], Rule::MostProbable);
+    let text = script(&[(1.0, pipeline(bayes))], DecidedBy::MostProbable);
     assert!(text.contains("        ByKind(\"mean\"),\n        one_hot(),\n"), "{text}");
     for part in ["class ByKind(", "import BaseEstimator", "import SimpleImputer"] {
         assert!(text.contains(part), "{part} is not in {text}");

@@ -1,7 +1,7 @@
 //! The file of a surrogate: magic, version, checksum, then, compressed, its search space, its contents and matrices.
 //!
 //! Format 1 had no search space and is read as one of the paper's; before format 3 there was no section for the paper's
-//! systems.
+//! systems; since format 4 factors are kept as changes between pipelines that are alike.
 
 use std::fs;
 use std::io::Read;
@@ -25,7 +25,7 @@ use super::runtimes::ScaledModel;
 use super::{AddedBlock, DatasetEmbeddings, Embedding, Runtimes, Surrogate, TrainingFacts};
 
 const MAGIC: &[u8; 4] = b"ppSU";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 /// The format without a search space.
 const WITHOUT_SPACE: u16 = 1;
 /// The first format with a section for the paper's systems.
@@ -176,8 +176,9 @@ impl Surrogate {
     /// The bytes of the file; packing them takes memory that may not be there.
     pub fn to_bytes(&self) -> Result<Vec<u8>, SurrogateFileError> {
         let mut packer = Packer::default();
+        let changes = Form::Changes(distances(&self.space));
         for prior in [&self.native, &self.decided].into_iter().flatten() {
-            pack_prior(&mut packer, prior.get(), PRIOR_STEP);
+            pack_prior(&mut packer, prior.get(), &changes, PRIOR_STEP);
         }
         for embedding in [&self.oboe, &self.tensor_oboe].into_iter().flatten() {
             packer.add(embedding.get().y.view(), Form::Half, 0.0);
@@ -187,7 +188,7 @@ impl Surrogate {
                 KernelParts::from(KernelModel::clone(model.get()));
             let n_atoms = atoms.len() / n_datasets;
             packer.add(rows_of(&atoms, n_datasets), Form::Half, 0.0);
-            packer.add(rows_of(&codes, n_atoms).t(), Form::Steps, 0.0);
+            packer.add(rows_of(&codes, n_atoms).t(), changes.clone(), 0.0);
             let means: Vec<f32> = row_means.iter().map(|&v| v as f32).collect();
             packer.add_list(&means, Form::Single);
             KernelHead { s2, beta }
@@ -195,12 +196,12 @@ impl Surrogate {
         let (runtimes, coefficients) = self.runtimes.model.polynomials.to_parts();
         packer.add(coefficients.t(), Form::Half, 0.0);
         packer.add_list(&self.runtimes.model.slopes, Form::Single);
-        pack_prior(&mut packer, self.runtimes.correction.prior(), RUNTIME_STEP);
+        pack_prior(&mut packer, self.runtimes.correction.prior(), &changes, RUNTIME_STEP);
         let datasets = self.embeddings.each();
         for matrix in datasets.into_iter().flatten() {
             packer.add(matrix.view(), Form::Half, 0.0);
         }
-        let paper = self.paper.get().pack(&mut packer);
+        let paper = self.paper.get().pack(&mut packer, &changes);
         let head = |part: &Part<PackedEmbedding>| {
             let Embedding { pipelines, initial_rank, .. } = &**part.get();
             EmbeddingHead { pipelines: pipelines.clone(), initial_rank: *initial_rank as u32 }
@@ -317,7 +318,7 @@ fn unpack(
             (SearchSpace::paper(), Vec::new())
         }
     };
-    let mut unpacker = Unpacker::new(contents.matrices, body, at);
+    let mut unpacker = Unpacker::new(contents.matrices, body, at)?;
     let mut priors = [None, None];
     for (slot, scale) in priors.iter_mut().zip(contents.priors) {
         if let Some(scale) = scale {
@@ -367,6 +368,11 @@ fn unpack(
     }
     let n_oboe = oboe.as_ref().map(PackedEmbedding::n_pipelines);
     let paper = PackedPaper::new(paper, &mut unpacker, &space, n_oboe)?;
+    // Format 3 had both, of which Tucker's are used.
+    let (tensor_oboe, embeddings) = match paper.has_tucker() {
+        true => (None, DatasetEmbeddings { tensor_oboe: None, ..embeddings }),
+        false => (tensor_oboe, embeddings),
+    };
     if !unpacker.is_done() {
         return Err(damaged("it goes on after its end"));
     }
@@ -398,11 +404,19 @@ fn rows_of(values: &[f32], length: usize) -> ArrayView2<'_, f32> {
     ArrayView2::from_shape((values.len() / length, length), values).expect("whole rows")
 }
 
-fn pack_prior(packer: &mut Packer, prior: &Prior, step: f32) {
+/// How far apart pipelines of the paper's block are that differ in one component alone, from the first step's on.
+fn distances(space: &SearchSpace) -> Vec<u32> {
+    let Some((product, _)) = space.paper_block() else { return Vec::new() };
+    let sides = product.axes();
+    let after = |axis: usize| sides[axis + 1..].iter().product::<usize>() as u32;
+    (0..sides.len()).map(after).collect()
+}
+
+fn pack_prior(packer: &mut Packer, prior: &Prior, factor: &Form, step: f32) {
     let single = |values: &[f64]| values.iter().map(|&v| v as f32).collect::<Vec<f32>>();
     packer.add_list(&single(prior.mean()), Form::Half);
     // Variances of noise span decades, of which half precision keeps three digits above 6e-5.
     let deviations: Vec<f32> = prior.noise().iter().map(|v| v.sqrt() as f32).collect();
     packer.add_list(&deviations, Form::Half);
-    packer.add(prior.factor().view(), Form::Steps, step);
+    packer.add(prior.factor().view(), factor.clone(), step);
 }

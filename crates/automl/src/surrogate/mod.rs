@@ -113,7 +113,8 @@ impl Surrogate {
         self.oboe.as_ref().map(|part| &**part.get())
     }
 
-    /// Embeddings of all pipelines, if they were trained.
+    /// Principal components of all pipelines: what TensorOboe goes by where a surrogate was made before there were
+    /// [Tucker embeddings](Self::paper_parts).
     pub fn tensor_oboe(&self) -> Option<&Embedding> {
         self.tensor_oboe.as_ref().map(|part| &**part.get())
     }

@@ -2,12 +2,14 @@
 //!
 //! Errors are measured to about .01, so what describes them needs no seven digits: factors are kept as
 //! multiples of a step of their row in one byte, or as half-precision numbers where rows must be exact to
-//! three digits. What is left of their regularity the compression of the file takes.
+//! three digits. Pipelines that differ in one component alone are alike, so that of such multiples only the change from
+//! one of them to the next is kept. What is left of their regularity the compression of the file takes.
 //!
 //! A surrogate that was read keeps these bytes: as numbers its matrices would take seven times as much memory, and most
 //! searches need few of them.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use half::f16;
@@ -20,7 +22,7 @@ use super::file::SurrogateFileError;
 const MOST: f32 = 127.0;
 
 /// How the numbers of a matrix are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Form {
     /// Half precision.
     Half,
@@ -28,15 +30,18 @@ pub(super) enum Form {
     Single,
     /// One byte each, in steps of their row.
     Steps,
+    /// The same, less those of an earlier column: the first of these distances that does not lead out of the matrix says
+    /// which. Only in files: once read, they are in steps again.
+    Changes(Vec<u32>),
 }
 
 impl Form {
     /// Bytes of a number.
-    fn width(self) -> usize {
+    fn width(&self) -> usize {
         match self {
             Self::Half => 2,
             Self::Single => 4,
-            Self::Steps => 1,
+            Self::Steps | Self::Changes(_) => 1,
         }
     }
 }
@@ -51,6 +56,16 @@ pub(super) struct Header {
     steps: Vec<f32>,
 }
 
+impl Header {
+    /// Where its numbers end that begin at `start`, among so many bytes.
+    fn end(&self, start: usize, n_bytes: usize) -> Result<usize, SurrogateFileError> {
+        let cells = (self.n_rows as usize).checked_mul(self.n_columns as usize);
+        let length = cells.and_then(|n| n.checked_mul(self.form.width()));
+        let end = length.and_then(|n| start.checked_add(n)).filter(|&end| end <= n_bytes);
+        end.ok_or_else(|| damaged("a matrix ends too early"))
+    }
+}
+
 /// Matrices on their way into a file.
 #[derive(Default)]
 pub(super) struct Packer {
@@ -63,16 +78,20 @@ impl Packer {
     pub(super) fn add(&mut self, matrix: ArrayView2<f32>, form: Form, least_step: f32) {
         let mut steps = Vec::new();
         for row in matrix.rows() {
-            match form {
+            match &form {
                 Form::Half => {
                     row.iter().for_each(|&v| self.bytes.extend(f16::from_f32(v).to_le_bytes()));
                 }
                 Form::Single => row.iter().for_each(|v| self.bytes.extend(v.to_le_bytes())),
-                Form::Steps => {
+                Form::Steps | Form::Changes(_) => {
                     let largest = row.iter().fold(0.0_f32, |most, v| most.max(v.abs()));
                     let step = (largest / MOST).max(least_step).max(f32::MIN_POSITIVE);
                     steps.push(step);
+                    let begin = self.bytes.len();
                     self.bytes.extend(row.iter().map(|&v| ((v / step).round() as i8) as u8));
+                    if let Form::Changes(distances) = &form {
+                        to_changes(&mut self.bytes[begin..], distances);
+                    }
                 }
             }
         }
@@ -87,7 +106,34 @@ impl Packer {
     }
 }
 
-/// A matrix as it lies in a file: a stretch of bytes that all matrices share, read when its numbers are asked for.
+/// Runs of columns of a row, each with how far before it lies what its values are told from.
+fn runs(n_columns: usize, distances: &[u32]) -> Vec<(Range<usize>, usize)> {
+    let mut end = n_columns;
+    let mut runs = Vec::new();
+    for &distance in distances {
+        let from = (distance as usize).min(end);
+        runs.push((from..end, distance as usize));
+        end = from;
+    }
+    runs.reverse();
+    runs
+}
+
+/// Puts changes in the place of values.
+fn to_changes(row: &mut [u8], distances: &[u32]) {
+    for (columns, distance) in runs(row.len(), distances).into_iter().rev() {
+        columns.rev().for_each(|j| row[j] = row[j].wrapping_sub(row[j - distance]));
+    }
+}
+
+/// Puts values in the place of changes.
+fn from_changes(row: &mut [u8], distances: &[u32]) {
+    for (columns, distance) in runs(row.len(), distances) {
+        columns.for_each(|j| row[j] = row[j].wrapping_add(row[j - distance]));
+    }
+}
+
+/// A matrix much as it lies in a file: a stretch of bytes that all matrices share, read when its numbers are asked for.
 #[derive(Clone)]
 pub(super) struct Packed {
     header: Arc<Header>,
@@ -125,7 +171,7 @@ impl Packed {
                 let cells = bytes.as_chunks::<4>().0.iter().zip(out);
                 cells.for_each(|(&b, v)| *v = f32::from_le_bytes(b));
             }
-            Form::Steps => {
+            Form::Steps | Form::Changes(_) => {
                 let step = steps[row];
                 bytes.iter().zip(out).for_each(|(&b, v)| *v = f32::from(b as i8) * step);
             }
@@ -177,19 +223,32 @@ pub(super) struct Unpacker {
 
 impl Unpacker {
     /// Of the bytes of `body` from `at` on.
-    pub(super) fn new(headers: Vec<Header>, body: Vec<u8>, at: usize) -> Self {
-        Self { headers: headers.into_iter(), body: Arc::new(body), at }
+    pub(super) fn new(
+        mut headers: Vec<Header>,
+        mut body: Vec<u8>,
+        at: usize,
+    ) -> Result<Self, SurrogateFileError> {
+        let mut start = at;
+        for header in &mut headers {
+            let end = header.end(start, body.len())?;
+            if let Form::Changes(distances) = &header.form {
+                if distances.contains(&0) {
+                    return Err(damaged("a matrix has columns that are told from themselves"));
+                }
+                let rows = body[start..end].chunks_mut((header.n_columns as usize).max(1));
+                rows.for_each(|row| from_changes(row, distances));
+                header.form = Form::Steps;
+            }
+            start = end;
+        }
+        Ok(Self { headers: headers.into_iter(), body: Arc::new(body), at })
     }
 
     /// The next matrix, whose bytes are all there.
     pub(super) fn next(&mut self) -> Result<Packed, SurrogateFileError> {
         let header = self.headers.next().ok_or_else(|| damaged("a matrix is missing"))?;
-        let (rows, columns) = (header.n_rows as usize, header.n_columns as usize);
-        let length = rows.checked_mul(columns).and_then(|n| n.checked_mul(header.form.width()));
-        let end = length.and_then(|n| self.at.checked_add(n));
-        let end = end.filter(|&end| end <= self.body.len());
-        let end = end.ok_or_else(|| damaged("a matrix ends too early"))?;
-        if header.form == Form::Steps && header.steps.len() != rows {
+        let end = header.end(self.at, self.body.len())?;
+        if header.form == Form::Steps && header.steps.len() != header.n_rows as usize {
             return Err(damaged("a matrix lacks the steps of its rows"));
         }
         let start = std::mem::replace(&mut self.at, end);

@@ -157,11 +157,11 @@ pub(super) struct PaperHead {
 }
 
 impl PaperParts {
-    pub(super) fn pack(&self, packer: &mut Packer) -> PaperHead {
+    pub(super) fn pack(&self, packer: &mut Packer, vectors: &Form) -> PaperHead {
         let mut embedding = |of: &Option<PaperEmbedding>| {
             let PaperEmbedding { embedding, initial, deviations } = of.as_ref()?;
             let (y, sizes, estimators) = embedding.parts();
-            packer.add(y.view(), Form::Steps, 0.0);
+            packer.add(y.view(), vectors.clone(), 0.0);
             packer.add_list(sizes, Form::Single);
             packer.add(estimators.view(), Form::Half, 0.0);
             packer.add_list(deviations, Form::Half);
@@ -204,6 +204,11 @@ struct PackedTucker {
 }
 
 impl PackedPaper {
+    /// Whether TensorOboe has Tucker embeddings.
+    pub(super) fn has_tucker(&self) -> bool {
+        self.tensor.is_some()
+    }
+
     pub(super) fn new(
         head: PaperHead,
         unpacker: &mut Unpacker,

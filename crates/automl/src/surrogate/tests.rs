@@ -60,7 +60,7 @@ fn example() -> Surrogate {
         native: Some(Part::made(prior.clone())),
         decided: Some(Part::made(prior)),
         oboe: Some(Part::made(embedding((0..183).collect()))),
-        tensor_oboe: Some(Part::made(embedding((0..N_PIPELINES as u32).collect()))),
+        tensor_oboe: None,
         kernel_oboe: Some(Part::made(KernelModel::try_from(kernel).unwrap())),
         runtimes: Runtimes::fit(&space, &sizes, secs.view()).unwrap(),
         best_on_average: 21_669.into(),
@@ -91,7 +91,7 @@ fn bytes_give_the_same_surrogate_back_to_the_digits_that_matter() {
     };
     let (a, b) = (ours.runtimes().predict_secs(&size), read.runtimes().predict_secs(&size));
     assert!(a.iter().zip(&b).all(|(a, b)| (a / b).ln().abs() < 0.02));
-    let (a, b) = (ours.tensor_oboe().unwrap(), read.tensor_oboe().unwrap());
+    let (a, b) = (ours.oboe().unwrap(), read.oboe().unwrap());
     assert_eq!((a.initial_rank, &a.pipelines), (b.initial_rank, &b.pipelines));
     let observed = [(1_usize, 0.2_f64), (500, 0.4)].into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     let kernel = |s: &Surrogate| {
@@ -146,7 +146,7 @@ fn a_cut_or_changed_file_is_a_typed_error() {
     let mut later = bytes;
     later[4] = 9;
     let message = Surrogate::from_bytes(&later).unwrap_err().to_string();
-    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 to 3");
+    assert_eq!(message, "surrogate format 9; this pitchpipe reads formats 1 to 4");
 }
 
 #[test]
@@ -200,7 +200,6 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
         assert_eq!(surrogate.prior(kind).map(|p| p.n_pipelines()), Some(n_pipelines));
     }
     assert_eq!(surrogate.oboe().map(|e| e.pipelines.len()), Some(183));
-    assert_eq!(surrogate.tensor_oboe().map(|e| e.pipelines.len()), Some(n_pipelines));
     assert!(surrogate.kernel_oboe().is_some());
     let size = TableSize {
         n_rows: 1000,
@@ -212,7 +211,7 @@ fn the_embedded_surrogate_speaks_of_all_pipelines() {
     let secs = surrogate.runtimes().predict_secs(&size);
     assert!(secs.len() == n_pipelines && secs.iter().all(|t| t.is_finite() && *t > 0.0));
     let bytes = include_bytes!("../../data/default.surrogate");
-    assert!(bytes.len() < 8_000_000, "{} bytes", bytes.len());
+    assert!(bytes.len() < 5_000_000, "{} bytes", bytes.len());
 }
 
 #[test]
@@ -372,7 +371,6 @@ fn a_store_with_a_block_that_is_not_known_adds_its_columns_and_the_file_keeps_th
             let mean = prior.mean()[N_PIPELINES];
             assert!(mean > before + 0.01, "{mean}, and {before} of the column it is like");
         }
-        assert_eq!(surrogate.tensor_oboe().unwrap().pipelines.len(), N_PIPELINES);
         assert_eq!(surrogate.kernel_oboe().unwrap().n_pipelines(), N_PIPELINES + 2);
         let size = TableSize {
             n_rows: 300,
@@ -411,7 +409,8 @@ fn the_surrogate_inside_the_program_has_all_its_parts() {
     let ours = Surrogate::from_bytes(include_bytes!("../../data/default.surrogate")).unwrap();
     assert_eq!(ours.space.key(), SearchSpace::all().key(), "it speaks of every pipeline there is");
     assert!(ours.native.is_some() && ours.decided.is_some());
-    assert!(ours.oboe.is_some() && ours.tensor_oboe.is_some() && ours.kernel_oboe.is_some());
+    assert!(ours.oboe.is_some() && ours.kernel_oboe.is_some());
+    assert!(ours.tensor_oboe.is_none(), "Tucker's are in their place");
     let PaperParts { tensor, kernel, oboe_deviations, runtimes } = ours.paper_parts();
     assert!(tensor.is_some() && kernel.is_some(), "the paper's embeddings");
     assert!(oboe_deviations.is_some() && runtimes.is_some(), "the paper's designs and runtimes");

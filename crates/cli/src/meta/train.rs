@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use pitchpipe_automl::offline::train::{Stack, StackRow, TrainMethod, Training};
 use pitchpipe_automl::offline::{Store, listed_in};
-use pitchpipe_automl::surrogate::{Surrogate, TrainingFacts};
+use pitchpipe_automl::surrogate::{PaperEmbedding, Surrogate, TrainingFacts};
 
 use super::args::TrainArgs;
 use crate::console::say_line;
@@ -116,6 +116,16 @@ pub(super) fn summary(surrogate: &Surrogate) -> String {
         if let Some(embedding) = embedding {
             let (first, most) = (embedding.initial_rank, embedding.y.nrows());
             text += &format!("{what}: first rank {first}, at most {most}\n");
+        }
+    }
+    let parts = surrogate.paper_parts();
+    for (what, embedding) in [("tensor-oboe", &parts.tensor), ("kernel-oboe", &parts.kernel)] {
+        if let Some(PaperEmbedding { embedding, initial, .. }) = embedding {
+            let most = embedding.most();
+            text += &format!(
+                "{what}: first ranks of datasets and estimators {} and {}, at most {} and {}\n",
+                initial.datasets, initial.estimators, most.datasets, most.estimators
+            );
         }
     }
     let best = surrogate.best_on_average();

@@ -129,15 +129,10 @@ impl Training {
         let completed = if needs_rows { Some(self.complete(stack)?) } else { None };
         facts.completions.extend(completed.iter().flat_map(|c| c.facts.iter().cloned()));
         let (mut native, mut decided) = (None, None);
-        let (mut tensor_oboe, mut kernel_oboe) = (None, None);
+        let mut kernel_oboe = None;
         let mut best = None;
         if let Some(completed) = &completed {
             best = Some(self.best(stack, completed.decided.as_ref().unwrap_or(&completed.native)));
-            if has(TrainMethod::Tensor) {
-                let (embedding, datasets) =
-                    embedding(&completed.native, all_pipelines(&stack.space))?;
-                (tensor_oboe, embeddings.tensor_oboe) = (Some(embedding), Some(datasets));
-            }
             if has(TrainMethod::Kernel) {
                 kernel_oboe = Some(self.kernel(stack, &completed.native, &mut facts)?);
             }
@@ -159,7 +154,7 @@ impl Training {
             native: native.map(Part::made),
             decided: decided.map(Part::made),
             oboe: oboe.map(Part::made),
-            tensor_oboe: tensor_oboe.map(Part::made),
+            tensor_oboe: None,
             kernel_oboe: kernel_oboe.map(Part::made),
             runtimes,
             best_on_average,
@@ -362,10 +357,6 @@ fn runtimes(stack: &Stack, facts: &mut TrainingFacts) -> Result<Runtimes, Surrog
 /// The slice that every dataset is collected in: one-hot, standardised, mean imputation.
 fn oboe_pipelines(space: &SearchSpace) -> Vec<u32> {
     space.behind(Preparation::of_oboe(Imputer::Mean)).into_iter().map(u32::from).collect()
-}
-
-fn all_pipelines(space: &SearchSpace) -> Vec<u32> {
-    space.ids().map(u32::from).collect()
 }
 
 /// The position of the lowest value, the first among equals.
