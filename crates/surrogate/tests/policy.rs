@@ -73,6 +73,7 @@ fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
         n_best: Some(3),
         ..PaperSettings::default()
     };
+    let few = PaperSettings { n_best: Some(2), ..PaperSettings::default() };
     let (measured, floor) = (Overhead::Measured, Overhead::Floor { secs: 0.1 });
     let weights = (0..N).map(|j| 0.1 + j as f64 / 20.0).collect();
     vec![
@@ -92,6 +93,7 @@ fn policies(secs: &[Option<f64>]) -> Vec<(&'static str, Box<dyn Policy>)> {
             Box::new(with(DesignRule::Random { seed: 3 }, measured, RankRule::Both)),
         ),
         ("tucker, to the letter", Box::new(set(to_the_letter))),
+        ("tucker, two best", Box::new(set(few))),
         ("random", Box::new(InOrder::random(secs.to_vec(), 7))),
     ]
 }

@@ -249,11 +249,11 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
 }
 
 /// The mark of the series at a place: a circle, a triangle, a cross or a square.
-pub(crate) fn mark<'a, C: Clone + 'static>(
+pub(crate) fn mark<'a, C: Clone + 'a>(
     at: C,
     place: usize,
     size: i32,
-) -> DynElement<'static, SVGBackend<'a>, C> {
+) -> DynElement<'a, SVGBackend<'a>, C> {
     let own = colour(place);
     match place % 4 {
         0 => Circle::new(at, size, own.filled()).into_dyn(),

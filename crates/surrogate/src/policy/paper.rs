@@ -87,6 +87,7 @@ pub struct PaperLoop {
     secs: Vec<f64>,
     rounds: Rounds,
     budget_secs: f64,
+    first_target_secs: f64,
     target_secs: f64,
     round_start_left: f64,
     phase: Phase,
@@ -100,6 +101,9 @@ pub struct PaperLoop {
     predictor: Option<Predictor>,
     /// The best-predicted pipelines of the present round, where only so many are asked for.
     elect: Vec<usize>,
+    /// Whether the present round takes all the time that is left, and how many pipelines were begun in it.
+    is_last: bool,
+    n_begun: usize,
     /// The ensemble's validation error, where one is made.
     ensemble_error: Option<f64>,
     best_before: f64,
@@ -182,6 +186,7 @@ impl PaperLoop {
             n_designs: 0,
             rounds,
             budget_secs,
+            first_target_secs: target_secs,
             target_secs,
             round_start_left: budget_secs,
             phase: if baseline.is_some() { Phase::Baseline } else { Phase::Design },
@@ -195,6 +200,8 @@ impl PaperLoop {
             n_pending: 0,
             predictor: None,
             elect: Vec::new(),
+            is_last: false,
+            n_begun: 0,
             ensemble_error: None,
             best_before: f64::INFINITY,
             secs,
@@ -344,6 +351,12 @@ impl PaperLoop {
         // A last round takes whatever is left, rather than leave half the budget unused. So does one after no time was
         // left, where there is some again on other rows: nothing doubled is nothing.
         let doubled = 2.0 * self.target_secs;
+        // Where the best-predicted have all been run, a round like the last would bring nothing either.
+        let is_idle = self.settings.n_best.is_some() && self.is_last && self.n_begun == 0;
+        if is_idle {
+            self.phase = Phase::Done;
+            return Ok(());
+        }
         let is_past_half = doubled > self.budget_secs / 2.0 && !self.seen.is_empty();
         if self.settings.last_round == LastRound::None && is_past_half {
             self.phase = Phase::Done;
@@ -351,6 +364,7 @@ impl PaperLoop {
         }
         let is_last = doubled >= left_secs || doubled <= 0.0;
         self.target_secs = if is_last { left_secs } else { doubled };
+        (self.is_last, self.n_begun) = (is_last, 0);
         self.round_start_left = left_secs;
         let fresh = (0..self.secs.len()).filter(|&j| self.is_fresh(j));
         let fastest = fresh.min_by(|&a, &b| self.secs[a].total_cmp(&self.secs[b]));
@@ -409,6 +423,7 @@ impl Policy for PaperLoop {
             while let Some(pipeline) = self.queue.pop_front() {
                 if self.is_fresh(pipeline) && self.planned(pipeline) <= left_secs {
                     self.begun_on[pipeline] = self.n_rows;
+                    self.n_begun += 1;
                     self.n_pending += 1;
                     return Ok(Next::Run(Step::single(pipeline, self.secs[pipeline])));
                 }
@@ -455,8 +470,13 @@ impl Policy for PaperLoop {
         }
         // An ensemble of other rows is no measure of one of these.
         (self.ensemble_error, self.best_before) = (None, f64::INFINITY);
+        self.is_last = false;
         if self.phase == Phase::Done && self.rounds == Rounds::Doubling {
             self.phase = Phase::Exploit;
+            if self.settings.last_round == LastRound::None {
+                // Rounds begin again, and end again at half of the budget.
+                self.target_secs = self.first_target_secs / 2.0;
+            }
         }
     }
 }
