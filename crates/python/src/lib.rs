@@ -24,7 +24,7 @@ mod _native {
 
     use pitchpipe_automl::Method;
     use pitchpipe_automl::online::DEFAULT_TIME_BUDGET;
-    use pitchpipe_table::Metric;
+    use pitchpipe_table::{Limits, Metric};
     use pyo3::prelude::*;
 
     #[pymodule_export]
@@ -71,6 +71,8 @@ mod _native {
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
         m.add("DEFAULT_TIME_BUDGET", DEFAULT_TIME_BUDGET.as_secs_f64())?;
+        m.add("MAX_CLASSES", Limits::default().n_classes)?;
+        m.add("MAX_LEVELS", Limits::default().n_levels)?;
         m.add("METHODS", Method::ALL.map(Method::name).to_vec())?;
         m.add("METRICS", Metric::ALL.map(Metric::name).to_vec())
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pitchpipe_automl::surrogate::Surrogate;
 use pitchpipe_automl::{AutoMl, Combination, Method, PaperOptions};
-use pitchpipe_table::{DependsOn, LabelType, Metric, ReadOptions, SchemaOptions};
+use pitchpipe_table::{DependsOn, LabelType, Limits, Metric, ReadOptions, SchemaOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -32,12 +32,16 @@ pub(crate) struct Settings {
     categorical: Vec<String>,
     numeric: Vec<String>,
     exclude: Vec<String>,
+    include: Vec<String>,
+    max_classes: usize,
+    max_levels: usize,
     missing: Vec<String>,
     group: Option<String>,
     time_order: Option<String>,
     surrogate: Option<PathBuf>,
     repeatable: bool,
     fast_predict: bool,
+    refit: bool,
     pub(crate) holdout: Option<f64>,
     design: Option<String>,
     runtimes: Option<String>,
@@ -75,6 +79,12 @@ impl Settings {
         SchemaOptions {
             target: Some(self.target.clone()),
             exclude: self.exclude.clone(),
+            include: self.include.clone(),
+            limits: Limits {
+                n_classes: self.max_classes,
+                n_levels: self.max_levels,
+                ..Limits::default()
+            },
             categorical: self.categorical.clone(),
             numeric: self.numeric.clone(),
             depends_on: group.or_else(|| self.time_order.clone().map(DependsOn::TimeOrder)),
@@ -103,6 +113,7 @@ impl Settings {
             .seed(self.seed)
             .repeatable(self.repeatable)
             .fast_predict(self.fast_predict)
+            .refit(self.refit)
             .cancel(cancel);
         match self.ensemble.as_deref() {
             None => {}

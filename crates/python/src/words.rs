@@ -108,17 +108,20 @@ fn value_error(failure: &Failure) -> PyErr {
 
 fn text(failure: &Failure) -> String {
     let message = in_python(failure.message());
-    match failure.help() {
-        Some(help) => format!("{message}\nhelp: {}", in_python(help)),
+    match failure.help().map(help_in_python).filter(|help| !help.is_empty()) {
+        Some(help) => format!("{message}\nhelp: {help}"),
         None => message,
     }
 }
 
 /// Flags and what Python calls them; whether they take a list of names, a value, or stand alone here.
-const NAMES: [(&str, &str, Takes); 14] = [
+const NAMES: [(&str, &str, Takes); 17] = [
     ("--categorical", "categorical_features", Takes::Names),
     ("--numeric", "numeric_features", Takes::Names),
     ("--exclude", "exclude", Takes::Names),
+    ("--include", "include", Takes::Names),
+    ("--max-classes", "max_classes", Takes::Number),
+    ("--max-levels", "max_levels", Takes::Number),
     ("--time-budget", "time_budget", Takes::Text),
     ("--memory", "memory_limit", Takes::Text),
     ("--threads", "n_jobs", Takes::Nothing),
@@ -136,7 +139,29 @@ const NAMES: [(&str, &str, Takes); 14] = [
 enum Takes {
     Names,
     Text,
+    Number,
     Nothing,
+}
+
+/// What only a reader of files can be told, and so nobody who hands over a table.
+const OF_FILES: [&str; 8] = [
+    "--no-header",
+    "--header",
+    "--delimiter",
+    "--format",
+    "--no-usual-missing",
+    "--max-columns",
+    "--max-row",
+    "--force",
+];
+
+/// What to try next, without what concerns files alone.
+fn help_in_python(help: &str) -> String {
+    let is_ours = |part: &&str| !OF_FILES.iter().any(|flag| part.contains(flag));
+    let ours =
+        |clause: &str| clause.split(", or ").filter(is_ours).collect::<Vec<_>>().join(", or ");
+    let clauses = help.split("; ").map(ours).filter(|clause| !clause.is_empty());
+    in_python(&clauses.collect::<Vec<_>>().join("; "))
 }
 
 /// A sentence with Python's names for the flags in it.
@@ -160,9 +185,11 @@ fn in_python(sentence: &str) -> String {
             continue;
         }
         if let Some((value, after)) = value_of(rest) {
-            let value = format!("{value:?}");
-            text +=
-                &if takes == Takes::Names { format!("=[{value}]") } else { format!("={value}") };
+            text += &match takes {
+                Takes::Names => format!("=[{value:?}]"),
+                Takes::Number => format!("={value}"),
+                _ => format!("={value:?}"),
+            };
             rest = after;
         }
     }
@@ -178,6 +205,6 @@ fn value_of(text: &str) -> Option<(&str, &str)> {
     }
     // Where a sentence goes on, there is no value.
     let end = text.find([' ', ',', ';']).unwrap_or(text.len());
-    let goes_on = ["if", "is", "or", "and", "for", "may"];
+    let goes_on = ["if", "is", "or", "and", "for", "may", "takes"];
     (end > 0 && !goes_on.contains(&&text[..end])).then(|| text.split_at(end))
 }

@@ -65,6 +65,16 @@ def test_parameters_are_stored_as_given():
         ({"class_weight": {0: -1.0}}, "not negative"),
         ({"class_weight": "balanced", "decision": "balanced"}, "exclude each other"),
         ({"group": 0, "time_order": 1}, "exclude each other"),
+        ({"metric": None}, "metric is None, but must be a text"),
+        ({"method": 3}, "method is 3, but must be a text"),
+        ({"repeatable": "no"}, "repeatable is 'no', but must be True or False"),
+        ({"refit": 1}, "refit is 1, but must be True or False"),
+        ({"verbose": "yes"}, "verbose is 'yes'"),
+        ({"callback": 3}, "callback is 3, but must be a function"),
+        ({"random_state": 2**70}, "below 2**64"),
+        ({"missing_values": [None]}, "missing_values holds None"),
+        ({"max_levels": 1}, "max_levels is 1, but must be a whole number of at least 2"),
+        ({"include": ["q"]}, "no column \"q\", given as include"),
         ({"method": "oboe", "design": "best"}, "there is no design \"best\"; choose among greedy, weighted"),
         ({"design": "greedy"}, "the design is greedy, but must be left out, but for oboe"),
         ({"method": "oboe", "runtimes": "exact"}, "choose among paper, log"),
@@ -126,6 +136,42 @@ def test_it_takes_what_a_column_transformer_gives(quick, rows):
     assert pipeline.score(frame, y) > 0.9
 
 
+def test_an_unfitted_classifier_measures_nothing(quick, rows):
+    for measure in (quick().evaluate, quick().permutation_importance):
+        with pytest.raises(NotFittedError):
+            measure(*rows)
+
+
+def test_columns_and_classes_beyond_what_is_usual(quick, rows):
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    frame = pandas.DataFrame(X, columns=list("abcd")).assign(name=[f"n{i}" for i in range(200)])
+    left_out = quick().fit(frame, y)
+    assert any('include=["name"]' in note for note in left_out.notes_), left_out.notes_
+    taken_in = quick(include=["name"], max_levels=3).fit(frame, y)
+    columns = {column["name"]: column for column in taken_in.model_.inspect()["schema"]["columns"]}
+    assert "name" in columns
+    with pytest.raises(ValueError, match="max_classes=") as error:
+        quick(max_classes=5).fit(X, np.arange(200) % 10)
+    assert "--" not in str(error.value)
+
+
+def test_help_is_for_python(quick, rows):
+    """What only a reader of files can be told is not told to who hands over a table."""
+    pandas = pytest.importorskip("pandas")
+    X, y = rows
+    twice = pandas.DataFrame(X, columns=["a", "b", "a", "c"])
+    with pytest.raises(ValueError, match='both named "a"\nhelp: rename one of them$'):
+        quick().fit(twice, y)
+
+
+@pytest.mark.parametrize("given", [-999, [-999], [-999.0], "-999", ["?", -999]], ids=str)
+def test_missing_values_are_one_or_several(quick, given):
+    X = np.where(np.arange(120) % 4 == 0, -999.0, np.arange(120.0) % 7)[:, None]
+    plain = quick().fit(np.where(X == -999, np.nan, X), X[:, 0] > 3).predict_proba(np.where(X == -999, np.nan, X))
+    np.testing.assert_array_equal(quick(missing_values=given).fit(X, X[:, 0] > 3).predict_proba(X), plain)
+
+
 def test_weights_are_refused_with_what_to_do(quick, rows):
     with pytest.raises(ValueError, match="repeat rows in proportion"):
         quick().fit(*rows, sample_weight=np.ones(200))
@@ -150,7 +196,7 @@ ELSEWHERE = {
 }  # fmt: skip
 
 # Flags without a parameter.
-MISSING = {"--include", "--max-classes", "--max-levels", "--no-refit"}
+MISSING: set[str] = set()
 
 
 def flags_of_fit():
@@ -189,6 +235,6 @@ def test_defaults_are_the_command_lines():
 
 def in_flags(default):
     """A default as the command's help writes it; what is off by default has none there."""
-    if default is None or default is False:
+    if default is None or isinstance(default, bool):
         return None
     return f"{default:g}s" if isinstance(default, float) else str(default).replace("_", "-")

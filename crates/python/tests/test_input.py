@@ -12,7 +12,7 @@ pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv
 import pyarrow.parquet
 
-from pitchpipe import PitchpipeClassifier
+from pitchpipe import PitchpipeClassifier, PitchpipeWarning
 
 
 @pytest.fixture
@@ -177,6 +177,64 @@ def test_labels_come_back_as_they_were(quick, y, tmp_path):
         got = model.predict(X[:2])
         assert got.tolist() == expected.tolist()
         assert got.dtype.kind in (expected.dtype.kind, "O")
+
+
+def test_text_is_text_in_whatever_it_is_packed(quick):
+    words = ["red", "blüe"] * 30
+    y = ["r", "b"] * 30
+    expected = quick().fit([[word] for word in words], y).predict_proba([[word] for word in words])
+    bytes_of = [word.encode() for word in words]
+    forms = [np.array(bytes_of)[:, None], pandas.DataFrame({"a": bytes_of}), [[cell] for cell in bytes_of]]
+    if hasattr(np.dtypes, "StringDType"):
+        forms.append(np.array(words, dtype=np.dtypes.StringDType())[:, None])
+    for table in forms:
+        np.testing.assert_array_equal(quick().fit(table, y).predict_proba(table), expected)
+    X = np.arange(60.0)[:, None] % 2
+    for labels in (np.array(bytes_of), pandas.Series(bytes_of), bytes_of):
+        clf = quick().fit(X, labels)
+        assert clf.classes_.tolist() == ["blüe", "red"]
+        assert clf.evaluate(X, labels)["scores"]["accuracy"] == 1.0
+    for table, labels in ((np.array([[b"\xff"], [b"b"]] * 30), y), (X, np.array([b"\xff", b"b"] * 30))):
+        with pytest.raises(ValueError, match="which are not UTF-8\nhelp: decode them first"):
+            quick().fit(table, labels)
+    with pytest.raises(ValueError, match="which is not sound Unicode"):
+        quick().fit([["\ud800"], ["b"]] * 30, y)
+
+
+def test_masked_cells_are_missing(quick, rows):
+    X, y = rows
+    expected = quick().fit(np.where(X > 1, np.nan, X), y).predict_proba(np.where(X > 1, np.nan, X))
+    masked = np.ma.masked_array(X, mask=X > 1)
+    np.testing.assert_array_equal(quick().fit(masked, y).predict_proba(masked), expected)
+    whole = np.ma.masked_array(np.round(X).astype(int), mask=X > 1)
+    assert quick().fit(whole, y).predict_proba(whole).shape == (200, 2)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+def test_few_numbers_are_taken_in_alike_however_they_lie(quick, dtype):
+    X = np.random.default_rng(0).integers(0, 9, size=(1500, 3)).astype(dtype)
+    clf = quick().fit(X, X[:, 0] > X[:, 1])
+    expected = clf.predict_proba(X)
+    packed = np.zeros(5, dtype=[("pad", "u1"), ("cells", dtype, 3)])
+    packed["cells"] = X[:5]
+    for few in (X[:5], X.copy("F")[:5], np.repeat(X, 2, axis=1)[:5, ::2], X[4::-1][::-1], packed["cells"]):
+        np.testing.assert_array_equal(clf.predict_proba(few), expected[:5])
+    frame = pandas.DataFrame(X[:5])
+    np.testing.assert_array_equal(clf.predict_proba(frame), expected[:5])
+
+
+def test_labels_and_rows_are_as_many(quick, rows):
+    X, y = rows
+    clf = quick().fit(X, y)
+    for measure in (clf.evaluate, clf.permutation_importance):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            measure(X, y[:-1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        quick().fit(X, y, validation=(X[:50], y[:40]))
+    with pytest.raises(ValueError, match="must be a tuple of two"):
+        quick().fit(X, y, validation=X)
+    with pytest.warns(PitchpipeWarning, match="labels the model does not know are left out: 1, such as 7"):
+        assert clf.evaluate(X, np.r_[y[:-1], 7])["n_rows"] == 199
 
 
 def test_categories_keep_their_declared_levels(quick):

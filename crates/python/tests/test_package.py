@@ -83,6 +83,17 @@ def test_files_that_are_no_models_are_refused(tmp_path, quick, rows):
         quick().fit(*rows).save(tmp_path / "nowhere" / "m.pp")
 
 
+def test_warnings_point_to_who_called(quick, tmp_path):
+    X = [["a"], ["b"]] * 20
+    clf = quick(class_weight="balanced").fit(X, [0, 1] * 20)
+    for ask in (clf.predict, clf.predict_proba, clf.predict_log_proba):
+        with pytest.warns(PitchpipeWarning, match="never met in training") as told:
+            ask([["new"]])
+        assert told[0].filename == __file__, ask
+    with pytest.warns(PitchpipeWarning, match="class_weight is not part of a model file"):
+        clf.save(tmp_path / "m.pp")
+
+
 def test_what_may_be_wrong_is_a_warning(quick):
     X = [[str(i % 5)] for i in range(40)]
     X[3] = ["oops"]

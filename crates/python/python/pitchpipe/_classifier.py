@@ -104,6 +104,12 @@ class PitchpipeClassifier(_Base):
         Columns of numbers, even if they are declared as categories.
     exclude : list of str or int, optional
         Columns to leave out.
+    include : list of str or int, optional
+        Columns to learn from although they would be left out, such as a number for each row.
+    max_classes : int
+        How many classes the labels may have.
+    max_levels : int
+        How many categories of a column are told apart; the rarest of more count as one.
     missing_values : list, optional
         Values that stand for a missing cell, besides None, NaN and NaT.
     group : str or int, optional
@@ -116,6 +122,8 @@ class PitchpipeClassifier(_Base):
         Make the fit the same every time, on any number of threads; asks for ``max_evaluations``.
     fast_predict : bool, default=False
         Leave out of the ensemble what takes much of the time of a prediction and changes its error by no more than noise.
+    refit : bool, default=True
+        Where some rows had to be left out of the search, fit again on all that time allows.
     decision : {"model", "most-probable", "balanced"}, default="model"
         How ``predict`` makes labels of probabilities. A model's own rule is that of its metric: made for balanced error, rare
         classes count as much as common ones, and the label need not be the most probable class.
@@ -192,12 +200,16 @@ class PitchpipeClassifier(_Base):
         categorical_features: Any = None,
         numeric_features: Any = None,
         exclude: Any = None,
+        include: Any = None,
+        max_classes: int = _native.MAX_CLASSES,
+        max_levels: int = _native.MAX_LEVELS,
         missing_values: Any = None,
         group: str | int | None = None,
         time_order: str | int | None = None,
         surrogate: str | os.PathLike[str] | None = None,
         repeatable: bool = False,
         fast_predict: bool = False,
+        refit: bool = True,
         decision: str = "model",
         class_weight: dict[Any, float] | str | None = None,
         holdout: float | None = None,
@@ -225,12 +237,16 @@ class PitchpipeClassifier(_Base):
         self.categorical_features = categorical_features
         self.numeric_features = numeric_features
         self.exclude = exclude
+        self.include = include
+        self.max_classes = max_classes
+        self.max_levels = max_levels
         self.missing_values = missing_values
         self.group = group
         self.time_order = time_order
         self.surrogate = surrogate
         self.repeatable = repeatable
         self.fast_predict = fast_predict
+        self.refit = refit
         self.decision = decision
         self.class_weight = class_weight
         self.holdout = holdout
@@ -270,7 +286,7 @@ class PitchpipeClassifier(_Base):
         _check_lengths(frame.n_rows, len(target.codes))
         if len(target.classes) < 2:
             raise ValueError(
-                f"y is of one class, {target.classes[0]!r}, in all {frame.n_rows} rows, so there is nothing to tell apart"
+                f"y is of one class, {target.classes.tolist()[0]!r}, in all {frame.n_rows} rows, so there is nothing to tell apart"
                 if len(target.classes)
                 else "Found array with 0 sample(s) while a minimum of 1 is required."
             )
@@ -314,38 +330,44 @@ class PitchpipeClassifier(_Base):
             )
         if self.group is not None and self.time_order is not None:
             raise ValueError("group and time_order exclude each other: rows hang together in one way")
-        missing = [] if self.missing_values is None else list(self.missing_values)
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback is {self.callback!r}, but must be a function of one argument")
+        _settings.whole(self.verbose, "verbose", 0)
         return {
             "target": target.name,
             "label_type": target.label_type,
             "time_budget": _settings.seconds(self.time_budget),
             "elapsed": 0.0,
             "max_evaluations": _settings.whole(self.max_evaluations, "max_evaluations", 1),
-            "method": self.method,
-            "ensemble": self.ensemble,
-            "metric": self.metric,
+            "method": _settings.word(self.method, "method"),
+            "ensemble": _settings.word_or_none(self.ensemble, "ensemble"),
+            "metric": _settings.word(self.metric, "metric"),
             "n_threads": _settings.n_threads(self.n_jobs),
             "seed": _settings.seed(self.random_state),
             "memory_limit": _settings.size(self.memory_limit),
             "categorical": _settings.names(self.categorical_features, "categorical_features", names),
             "numeric": _settings.names(self.numeric_features, "numeric_features", names),
             "exclude": _settings.names(self.exclude, "exclude", names),
-            "missing": [str(value) for value in missing],
+            "include": _settings.names(self.include, "include", names),
+            "max_classes": _settings.whole(self.max_classes, "max_classes", 2, 1_000_000),
+            "max_levels": _settings.whole(self.max_levels, "max_levels", 2, 1_000_000),
+            "missing": _settings.cells(self.missing_values, "missing_values"),
             "group": _settings.column(self.group, "group", names),
             "time_order": _settings.column(self.time_order, "time_order", names),
             "surrogate": None if self.surrogate is None else os.fspath(self.surrogate),
-            "repeatable": bool(self.repeatable),
-            "fast_predict": bool(self.fast_predict),
+            "repeatable": _settings.flag(self.repeatable, "repeatable"),
+            "fast_predict": _settings.flag(self.fast_predict, "fast_predict"),
+            "refit": _settings.flag(self.refit, "refit"),
             "holdout": _settings.share(self.holdout, "holdout"),
-            "design": self.design,
-            "runtimes": self.runtimes,
-            "kernel_prediction": self.kernel_prediction,
-            "rank_rule": self.rank_rule,
+            "design": _settings.word_or_none(self.design, "design"),
+            "runtimes": _settings.word_or_none(self.runtimes, "runtimes"),
+            "kernel_prediction": _settings.word_or_none(self.kernel_prediction, "kernel_prediction"),
+            "rank_rule": _settings.word_or_none(self.rank_rule, "rank_rule"),
             "first_target": None if self.first_target is None else float(self.first_target),
-            "last_round": self.last_round,
+            "last_round": _settings.word_or_none(self.last_round, "last_round"),
             "best_predicted": _settings.whole(self.best_predicted, "best_predicted", 1),
             "validation_share": _settings.share(self.validation_share, "validation_share"),
-            "category_fill": self.category_fill,
+            "category_fill": _settings.word_or_none(self.category_fill, "category_fill"),
             "n_folds": _settings.whole(self.n_folds, "n_folds", 2),
             "call": self._call(),
         }
@@ -384,7 +406,7 @@ class PitchpipeClassifier(_Base):
             elif hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
 
-    def _later(self, X: Any) -> Any:
+    def _later(self, X: Any, stacklevel: int = 3) -> Any:
         """A later table under the names of the training table."""
         self._check_fitted()
         frame = frame_of(X, _settings.size(self.memory_limit))
@@ -400,13 +422,13 @@ class PitchpipeClassifier(_Base):
             warnings.warn(
                 "X does not have valid feature names, but PitchpipeClassifier was fitted with feature names",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         elif frame.names is not None and is_dataframe(X):
             warnings.warn(
                 "X has feature names, but PitchpipeClassifier was fitted without feature names",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         if self._columns is None:
             raise ValueError(
@@ -428,7 +450,7 @@ class PitchpipeClassifier(_Base):
         ndarray of shape (n_rows,)
         """
         if getattr(self, "_class_weights", None) is not None:
-            weighted: Array = self.classes_[np.argmax(self.predict_proba(X) * self._class_weights, axis=1)]
+            weighted: Array = self.classes_[np.argmax(self._probabilities(X) * self._class_weights, axis=1)]
             return weighted
         table = self._later(X)
         _check_rows(table.n_rows)
@@ -448,32 +470,44 @@ class PitchpipeClassifier(_Base):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        table = self._later(X)
-        _check_rows(table.n_rows)
-        probabilities, notes = self.model_.predict_proba(table, _settings.n_threads(self.n_jobs))
-        _warn(notes)
-        return probabilities
+        return self._probabilities(X)
 
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
-            logarithms: Array = np.log(self.predict_proba(X))
+            logarithms: Array = np.log(self._probabilities(X))
         return logarithms
+
+    def _probabilities(self, X: Any) -> Array:
+        table = self._later(X, stacklevel=4)
+        _check_rows(table.n_rows)
+        probabilities, notes = self.model_.predict_proba(table, _settings.n_threads(self.n_jobs))
+        _warn(notes, stacklevel=4)
+        return probabilities
 
     def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
         """Scores by all metrics, by class, and who is taken for whom, as ``pitchpipe evaluate --json`` has them."""
-        evaluation: dict[str, Any] = self.model_.evaluate(*self._labelled(X, y), _settings.n_threads(self.n_jobs))
+        rows = self._labelled(X, y)
+        evaluation: dict[str, Any] = self.model_.evaluate(*rows, _settings.n_threads(self.n_jobs))
         return evaluation
 
     def permutation_importance(self, X: Any, y: Any) -> list[dict[str, Any]]:
         """By how much the error grows when a column is shuffled, on rows of your own, with standard errors."""
-        rows = self.model_.importances(_settings.n_threads(self.n_jobs), self._labelled(X, y))
-        return [{"column": c, "increase": i, "standard_error": e} for c, i, e in rows or []]
+        rows = self._labelled(X, y)
+        measured = self.model_.importances(_settings.n_threads(self.n_jobs), rows)
+        return [{"column": c, "increase": i, "standard_error": e} for c, i, e in measured or []]
 
     def _labelled(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Later rows and their labels, as two tables."""
-        rows, labels = self._later(X), known_target(y, self.classes_, self.model_)
+        rows = self._later(X)
+        labels, unknown = known_target(y, self.classes_, self.model_)
         _check_lengths(rows.n_rows, labels.n_rows)
+        if unknown:
+            warnings.warn(
+                f"rows whose labels the model does not know are left out: {len(unknown)}, such as {unknown[0]!r}",
+                PitchpipeWarning,
+                stacklevel=3,
+            )
         return rows, labels
 
     @property
@@ -524,6 +558,12 @@ class PitchpipeClassifier(_Base):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, which the command line reads, too."""
         self._check_fitted()
+        if getattr(self, "_class_weights", None) is not None:
+            warnings.warn(
+                "class_weight is not part of a model file: once loaded, the model makes labels by its own rule; pickle keeps it",
+                PitchpipeWarning,
+                stacklevel=2,
+            )
         self.model_.save(os.fspath(path))
 
     @classmethod
@@ -651,10 +691,10 @@ def _check_rows(n_rows: int) -> None:
         raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
-def _warn(notes: list[tuple[bool, str]]) -> None:
+def _warn(notes: list[tuple[bool, str]], stacklevel: int = 3) -> None:
     for is_warning, text in notes:
         if is_warning:
-            warnings.warn(text, PitchpipeWarning, stacklevel=3)
+            warnings.warn(text, PitchpipeWarning, stacklevel=stacklevel)
 
 
 def _in_short(value: Any) -> str:

@@ -178,7 +178,7 @@ def _from_interchange(X: Any) -> Frame:
 
 def _from_pandas(X: Any) -> Frame:
     if X.ndim != 2:
-        raise ValueError("Expected 2D array, got 1D array instead: X is a Series; use X.to_frame()")
+        raise ValueError("Expected 2D array, got 1D array instead: X is a Series; use X.to_frame(), or X.to_frame().T for one row")
     if X.columns.nlevels > 1:
         raise ValueError(
             "X has columns of several levels (a MultiIndex)\n"

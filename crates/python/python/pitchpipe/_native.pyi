@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 __version__: str
 DEFAULT_TIME_BUDGET: float
+MAX_CLASSES: int
+MAX_LEVELS: int
 METHODS: list[str]
 METRICS: list[str]
 

@@ -52,13 +52,54 @@ def _with_unit(value: Any, units: dict[str, Any], name: str, wanted: str) -> flo
     raise ValueError(f"{name} is {value!r}, but must be a number of {wanted}")
 
 
-def whole(value: Any, name: str, least: int) -> int | None:
+def whole(value: Any, name: str, least: int, most: int | None = None) -> int | None:
     """A whole number of at least so much, or None."""
     if value is None:
         return None
+    if isinstance(value, (bool, np.bool_)) and least == 0:
+        value = int(value)
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} is {value}, but must be at most {most}")
     return int(value)
+
+
+def word(value: Any, name: str) -> str:
+    """One of several words; which there are, the native part knows."""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is {value!r}, but must be a text")
+    return str(value)
+
+
+def word_or_none(value: Any, name: str) -> str | None:
+    """The same, or None."""
+    return None if value is None else word(value, name)
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, and nothing that merely counts as such: ``"no"`` would be true."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {value!r}, but must be True or False")
+    return bool(value)
+
+
+def cells(value: Any, name: str) -> list[str]:
+    """What some cells hold, as text: several, or a single one."""
+    if value is None:
+        return []
+    if isinstance(value, (str, numbers.Real)) or not isinstance(value, Iterable):
+        value = [value]
+    wrong = [item for item in value if not isinstance(item, (str, numbers.Real))]
+    if wrong:
+        raise ValueError(f"{name} holds {wrong[0]!r}, but must hold texts or numbers")
+    return [_shown(item) for item in value]
+
+
+def _shown(cell: Any) -> str:
+    # As the reader writes a number.
+    whole_number = isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral) and float(cell).is_integer()
+    return str(int(cell)) if whole_number else str(cell)
 
 
 def share(value: Any, name: str) -> float | None:
@@ -75,8 +116,8 @@ def seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.mtrand._rand.randint(2**31 - 1))
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise ValueError(f"random_state is {random_state}, but must not be negative")
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state is {random_state}, but must be at least 0 and below 2**64")
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))

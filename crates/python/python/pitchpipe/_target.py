@@ -47,30 +47,36 @@ class Target:
         return Table(batch)
 
 
+def _code_of(classes: Array) -> Any:
+    """The smallest type that holds the positions of classes: tables may have millions of rows."""
+    return np.int8 if len(classes) <= 128 else np.int32
+
+
 def _coded(labels: Array) -> tuple[Array, Array]:
     """The sorted classes, and the position of each label among them."""
     if labels.dtype == object:
         cells = labels.tolist()
         classes = np.array(sorted(set(cells)), dtype=object)
         positions = {label: at for at, label in enumerate(classes.tolist())}
-        return classes, np.fromiter(map(positions.__getitem__, cells), dtype=np.int32, count=len(cells))
+        return classes, np.fromiter(map(positions.__getitem__, cells), dtype=_code_of(classes), count=len(cells))
     classes = np.unique(labels)
-    codes = np.empty(len(labels), dtype=np.int32)
+    codes = np.empty(len(labels), dtype=_code_of(classes))
     # In parts, so that a large table takes no more memory.
     for start in range(0, len(labels), _PART):
         codes[start : start + _PART] = np.searchsorted(classes, labels[start : start + _PART])
     return classes, codes
 
 
-def known_target(y: Any, classes: Array, model: Model) -> Table:
-    """Labels of later rows, as a table in the words of a model; labels that it does not know are missing."""
+def known_target(y: Any, classes: Array, model: Model) -> tuple[Table, list[Any]]:
+    """Labels of later rows, as a table in the words of a model, and those that it does not know, which are missing there."""
     labels = labels_of(y)
     positions = {label: at for at, label in enumerate(classes.tolist())}
     known = [decoded(label, "y") if isinstance(label, bytes) else label for label in labels.tolist()]
     codes = np.array([positions.get(label, -1) for label in known], dtype=np.int32)
     levels = text_of(list(model.classes or []))
     name = model.target or "target"
-    return Table(RecordBatch([name], [dictionary_of(codes, levels)], len(codes)))
+    unknown = [label for label in known if label not in positions]
+    return Table(RecordBatch([name], [dictionary_of(codes, levels)], len(codes))), unknown
 
 
 def labels_of(y: Any) -> Array:
