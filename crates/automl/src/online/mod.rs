@@ -17,6 +17,7 @@ mod error;
 mod evaluate;
 mod event;
 mod families;
+mod folds;
 mod honest;
 pub(crate) mod in_words;
 mod ladder;
