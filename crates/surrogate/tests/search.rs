@@ -184,6 +184,44 @@ fn looking_ahead_to_the_end_of_the_budget_allows_dearer_actions() {
 }
 
 #[test]
+fn the_more_a_step_costs_of_its_own_the_less_it_matters_what_its_fits_cost() {
+    let (errors, secs) = record(20);
+    let recording = Recording::new(errors.clone(), secs, N).unwrap();
+    let row = recording.row(3);
+    let settings = SearchSettings { rule: Rule::Max, ..SearchSettings::default() };
+    let posterior = prior(&errors, 3).posterior();
+    let actions = Arc::new(Actions::singles(N));
+    let mut search = Search::new(settings, actions, posterior, &row.all_secs()).unwrap();
+    let mut first_cost = |overhead_secs: f64| {
+        search.count_overhead(overhead_secs);
+        row.secs(search.choose(20.0).unwrap().unwrap()).unwrap()
+    };
+    assert!(first_cost(1000.0) > first_cost(0.0));
+}
+
+#[test]
+fn of_a_family_that_does_not_fit_the_cheaper_members_are_run() {
+    let (errors, _) = record(20);
+    let actions = Arc::new(families());
+    // Each member takes a second more than the one before.
+    let secs: Vec<Option<f64>> = (0..N).map(|j| Some(1.0 + (j % 6) as f64)).collect();
+    let posterior = prior(&errors, 3).posterior();
+    let search = Search::new(SearchSettings::default(), actions, posterior, &secs);
+    let mut search = search.unwrap();
+    let action = search.choose(3.5).unwrap().expect("three of six members fit");
+    let members = search.members_within(action, 3.5);
+    assert_eq!(members, (6 * action..6 * action + 3).collect::<Vec<_>>());
+    assert_eq!(search.cost_secs(action, &members), 3.0);
+    assert_eq!(search.members_within(action, 6.0).len(), 6);
+    assert_eq!(search.choose(0.5).unwrap(), None, "no member fits");
+    assert!(!search.has_any_within(0.5) && search.has_any_within(1.0));
+    // What was begun is over with, the members that did not fit with it.
+    search.start(action, members).unwrap();
+    search.finish(action);
+    assert!(!search.fits(action, 6.0));
+}
+
+#[test]
 fn the_paper_s_loop_takes_predictions_from_elsewhere() {
     let (errors, secs) = record(20);
     let recording = Recording::new(errors.clone(), secs, N).unwrap();

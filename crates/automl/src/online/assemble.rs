@@ -145,7 +145,7 @@ impl Fit<'_> {
             n_features: self.dataset.columns().len(),
             n_classes: self.dataset.labels().n_classes(),
             n_rows_used: ended.n_rows,
-            n_folds: self.n_folds,
+            n_folds: self.folds(ended.n_rows).tested,
             n_evaluated,
             n_failed,
             n_out_of_time,

@@ -48,12 +48,18 @@ const ENSEMBLE_SHARE: f64 = 0.1;
 /// The share of the budget that is kept for the plain forest, if it is not tried anyway.
 const FOREST_SHARE: f64 = 0.03;
 
-/// What is run again on more rows may be expected to take this share of the time that is left, and boosting on histograms that one.
+/// What is run again on more rows may be expected to take this share of the time that is left, boosting on histograms that one, and
+/// the fewest rounds of boosting that is to come before all else the last.
 const RERUN_SHARE: f64 = 0.25;
 const BOOSTING_RERUN_SHARE: f64 = 0.3;
+const FIRST_SHARE: f64 = 0.6;
 
 /// And may take so many times that share.
 const RERUN_PATIENCE: f64 = 1.25;
+
+/// What is expected to be worse than the best on these rows by this share of it, and a little, is not run again.
+const HOPELESS: f64 = 0.5;
+const HOPELESS_LEAST: f64 = 0.01;
 
 fn rerun_share(kind: EstimatorKind) -> f64 {
     match kind {
@@ -152,6 +158,7 @@ impl<'a> Drive<'a> {
     ) -> Combiner {
         let rerun = to_rerun(&self.settings.space, &self.combiner.library);
         self.rows = Rows { n_rows, secs, rerun, ladder: None };
+        self.boosting_pace = self.boosting_pace.on_more_rows();
         std::mem::replace(&mut self.combiner, combiner)
     }
 
@@ -196,7 +203,7 @@ impl<'a> Drive<'a> {
                 return Ok(None);
             }
             self.keep_to_memory();
-            if let Some(ids) = self.next_rerun() {
+            if let Some(ids) = self.next_rerun(policy) {
                 self.run_again(&ids, policy, bench, listener)?;
                 continue;
             }
@@ -228,16 +235,32 @@ impl<'a> Drive<'a> {
     }
 
     /// The next of those to run again that is expected to be worth its time.
-    pub(super) fn next_rerun(&mut self) -> Option<Vec<PipelineId>> {
+    pub(super) fn next_rerun(&mut self, policy: &dyn Policy) -> Option<Vec<PipelineId>> {
         let left_secs = self.budget.left_to_choose_in(self.end());
         let (space, pace) = (Arc::clone(&self.settings.space), self.boosting_pace);
+        let best = self.combiner.library.learners().first().map(|learner| learner.error);
+        let most = best.map_or(f64::INFINITY, |best| (1.0 + HOPELESS) * best + HOPELESS_LEAST);
+        let is_of_paper = self.settings.heeds_ensemble;
+        let is_hopeless = |id: &PipelineId| {
+            let is_boosting = space.kind(*id) == EstimatorKind::HistogramBoosting;
+            !is_boosting
+                && !is_of_paper
+                && policy.expected_error(id.index()).is_some_and(|error| error > most)
+        };
         let rows = &mut self.rows;
         while let Some(mut ids) = rows.rerun.pop_front() {
-            ids.retain(|&id| {
-                let kind = space.kind(id);
-                let secs = rows.secs_of(id).map(|secs| pace.secs(kind, secs));
-                secs.is_none_or(|secs| secs <= rerun_share(kind) * left_secs)
-            });
+            if ids.iter().all(is_hopeless) {
+                continue;
+            }
+            let secs = |id: PipelineId| {
+                let secs = rows.secs_of(id).unwrap_or(0.0);
+                pace.secs(space.kind(id), secs)
+            };
+            let fits = |share: f64| move |id: &PipelineId| secs(*id) <= share * left_secs;
+            // What is to come first comes, if only as its fewest rounds.
+            let cheapest = ids.iter().copied().min_by(|&a, &b| secs(a).total_cmp(&secs(b)));
+            let first = cheapest.filter(|&id| rows.awaits(id) && fits(FIRST_SHARE)(&id));
+            ids.retain(|id| first == Some(*id) || fits(rerun_share(space.kind(*id)))(id));
             if !ids.is_empty() {
                 return Some(ids);
             }
@@ -266,10 +289,13 @@ impl<'a> Drive<'a> {
     /// How long those that are run again are waited for.
     pub(super) fn rerun_patience(&self, ids: &[PipelineId]) -> Patience {
         let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
-        let share = ids.iter().map(|&id| rerun_share(self.settings.space.kind(id)));
+        let share = |&id: &PipelineId| match self.rows.awaits(id) {
+            true => FIRST_SHARE,
+            false => rerun_share(self.settings.space.kind(id)),
+        };
         Patience {
             cost_secs: secs.fold(0.0, f64::max),
-            most_of_left: RERUN_PATIENCE * share.fold(0.0, f64::max),
+            most_of_left: RERUN_PATIENCE * ids.iter().map(share).fold(0.0, f64::max),
         }
     }
 
@@ -280,8 +306,10 @@ impl<'a> Drive<'a> {
             return;
         };
         self.rows.ladder = None;
-        self.rows.rerun.retain(|ids| !ids.iter().any(|id| next.contains(id) || later.contains(id)));
-        self.rows.rerun.push_front(next);
+        let is_rung =
+            |id: &PipelineId| later.contains(id) || next.iter().flatten().any(|n| n == id);
+        self.rows.rerun.retain(|ids| !ids.iter().any(is_rung));
+        next.into_iter().rev().for_each(|ids| self.rows.rerun.push_front(ids));
         self.rows.rerun.push_back(later);
     }
 

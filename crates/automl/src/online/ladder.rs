@@ -22,9 +22,9 @@ pub(crate) struct Ladder {
     first: Vec<PipelineId>,
 }
 
-/// What is to be run next, and what when the best of other kinds have run.
+/// Families that are to be run next, one after the other, and one for when the best of other kinds have run.
 pub(crate) struct Rungs {
-    pub(crate) next: Vec<PipelineId>,
+    pub(crate) next: Vec<Vec<PipelineId>>,
     pub(crate) later: Vec<PipelineId>,
 }
 
@@ -40,19 +40,22 @@ impl Ladder {
         &self.first
     }
 
-    /// What follows once the first family has run: larger and more varied trees where many rounds were best, and smaller ones that
-    /// learn more slowly where few were. `None` for other observations.
+    /// What follows once the first family has run, or as much of it as there was time for: more rounds where the most that ran were
+    /// best; larger and more varied trees where many rounds were best, and smaller ones that learn more slowly where few
+    /// were. `None` for other observations.
     pub(crate) fn climb(&self, seen: &[Observation]) -> Option<Rungs> {
-        let id = |o: &Observation| self.first.iter().position(|id| id.index() == o.pipeline);
-        let errors = seen.iter().filter_map(|o| Some((id(o)?, o.error?)));
-        let (best, _) = errors.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let place = |o: &Observation| self.first.iter().position(|id| id.index() == o.pipeline);
+        let errors = || seen.iter().filter_map(|o| Some((place(o)?, o.error?)));
+        let (best, _) = errors().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let n_seen = errors().map(|(place, _)| place + 1).max().unwrap_or(0);
         let slow = HistogramBoosting::default();
         let few_columns = |settings: HistogramBoosting| HistogramBoosting {
             min_samples_leaf: 5,
             column_share: 0.5,
             ..settings
         };
-        let wants_more = 2 * (best + 1) > self.first.len();
+        let is_rising = 1 < n_seen && best + 1 == n_seen;
+        let wants_more = is_rising || 2 * (best + 1) > self.first.len();
         let [next, later] = match wants_more {
             true => [HistogramBoosting { max_leaf_nodes: 127, ..slow.clone() }, few_columns(slow)],
             false => {
@@ -64,7 +67,9 @@ impl Ladder {
             let id = find_boosting(&self.space, settings);
             id.map_or_else(Vec::new, |id| family_of(&self.space, id))
         };
-        Some(Rungs { next: family(next), later: family(later) })
+        let rest = if is_rising { self.first[n_seen..].to_vec() } else { Vec::new() };
+        let next = [rest, family(next)].into_iter().filter(|ids| !ids.is_empty()).collect();
+        Some(Rungs { next, later: family(later) })
     }
 }
 
@@ -99,6 +104,11 @@ impl BoostingPace {
         }
     }
 
+    /// The same on more rows, before anything has run there: part of what a small sample took did not come of its rows.
+    pub(crate) fn on_more_rows(self) -> Self {
+        Self(self.0.sqrt())
+    }
+
     /// What a pipeline of this kind is to be taken to need.
     pub(crate) fn secs(self, kind: EstimatorKind, predicted: f64) -> f64 {
         if kind == EstimatorKind::HistogramBoosting { predicted * self.0 } else { predicted }
@@ -128,12 +138,26 @@ mod tests {
             ids.iter().map(|&id| space.pipeline(id).to_string()).collect::<Vec<_>>().join("\n")
         };
         let more = ladder.climb(&seen(ladder.first(), &[0.4, 0.3, 0.2, 0.1])).unwrap();
-        assert!(leaves(&more.next).contains("max_leaf_nodes=127"));
+        assert!(leaves(&more.next[0]).contains("max_leaf_nodes=127"));
         let fewer = ladder.climb(&seen(ladder.first(), &[0.1, 0.2, 0.3, 0.4])).unwrap();
-        assert!(leaves(&fewer.next).contains("max_leaf_nodes=8"));
+        assert!(leaves(&fewer.next[0]).contains("max_leaf_nodes=8"));
         assert!(leaves(&fewer.later).contains("learning_rate=0.03"));
-        assert!(ladder.climb(&seen(&more.next, &[0.1])).is_none());
+        assert!(ladder.climb(&seen(&more.next[0], &[0.1])).is_none());
         assert!(Ladder::of(&SearchSpace::paper()).is_none());
+    }
+
+    #[test]
+    fn rounds_that_there_was_no_time_for_follow_where_they_promise_more() {
+        let space = SearchSpace::all();
+        let ladder = Ladder::of(&space).unwrap();
+        let rising = ladder.climb(&seen(&ladder.first()[..2], &[0.2, 0.1])).unwrap();
+        assert_eq!(rising.next[0], ladder.first()[2..]);
+        assert_eq!(rising.next.len(), 2);
+        // Of one number of rounds nothing can be told, and past the best there is nothing to look for.
+        for errors in [&[0.2][..], &[0.1, 0.2]] {
+            let seen = seen(&ladder.first()[..errors.len()], errors);
+            assert_eq!(ladder.climb(&seen).unwrap().next.len(), 1);
+        }
     }
 
     #[test]
@@ -146,5 +170,6 @@ mod tests {
         });
         assert_eq!(pace.secs(EstimatorKind::HistogramBoosting, 1.5), 3.0);
         assert_eq!(pace.secs(EstimatorKind::Knn, 1.5), 1.5);
+        assert!(pace.on_more_rows().secs(EstimatorKind::HistogramBoosting, 1.5) < 3.0);
     }
 }

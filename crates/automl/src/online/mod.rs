@@ -19,6 +19,7 @@ mod evaluate;
 mod event;
 mod families;
 mod fast;
+mod folds;
 mod honest;
 pub(crate) mod in_words;
 mod ladder;

@@ -6,6 +6,7 @@ use pitchpipe_learn::PipelineId;
 use pitchpipe_table::Dataset;
 
 use super::Candidate;
+use super::folds::Folds;
 use crate::model::Model;
 use crate::surrogate::{Surrogate, TableSize};
 
@@ -37,8 +38,8 @@ pub(super) fn affordable(
     let size = TableSize::of(dataset);
     let predict = |n: usize| surrogate.runtimes().predict_secs(&size.with_rows(n));
     let before = predict(report.n_rows_used);
-    // Recorded times are of three folds; k folds have (k - 1) / k of the rows each.
-    let of_folds = (report.n_folds as f64 - 1.0) / 2.0;
+    // Recorded times are of three folds.
+    let of_folds = Folds::of_report(report.n_folds).cost();
     let secs_on = |n: usize| {
         let predicted = predict(n);
         let secs = |&(id, measured): &(PipelineId, Option<&Candidate>)| match measured {

@@ -10,6 +10,7 @@ use pitchpipe_learn::{FitContext, FittedPipeline, Outcome, Pipeline, Validation}
 use pitchpipe_table::{Dataset, Dependence, stratified_subsample};
 
 use super::assemble::{FLATTERS, NO_FOREST};
+use super::folds::Folds;
 use super::honest::{FOREST, plain_forest};
 use super::more_rows::affordable;
 use super::search::memory_limit;
@@ -192,8 +193,8 @@ impl Refit<'_> {
     /// `None` where not even one was done.
     fn by_folds(&self, model: &Model, all: &Dataset) -> Option<Vec<Vec<FittedPipeline>>> {
         let pipelines: Vec<Pipeline> = model.learners.iter().map(|l| l.pipeline.clone()).collect();
-        let n_folds = model.report.n_folds.max(2);
-        let most = model.learners.iter().map(|l| l.models.len()).max().unwrap_or(0) / n_folds;
+        let Folds { parts, tested } = Folds::of_report(model.report.n_folds);
+        let most = model.learners.iter().map(|l| l.models.len()).max().unwrap_or(0) / tested.max(1);
         let mut fitted: Vec<Vec<FittedPipeline>> = vec![Vec::new(); pipelines.len()];
         let mut longest = Duration::ZERO;
         for round in 0..most.max(1) as u64 {
@@ -204,7 +205,8 @@ impl Refit<'_> {
                 break;
             }
             let validation = Validation {
-                n_folds,
+                n_folds: parts.max(2),
+                most_folds: tested.max(1),
                 seed: self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round)),
                 threads: self.automl.threads.max(1),
                 deadline: Some(self.deadline()),

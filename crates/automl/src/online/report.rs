@@ -28,7 +28,7 @@ pub struct Report {
     pub n_classes: usize,
     /// Rows that the base learners were chosen by and fitted on, folds aside.
     pub n_rows_used: usize,
-    /// Folds of the cross-validation.
+    /// Folds of the cross-validation; one where a fifth of the rows was held out to choose by instead.
     pub n_folds: usize,
     /// Pipelines that finished.
     pub n_evaluated: usize,

@@ -21,6 +21,7 @@ use super::drive::{Bench, Drive, Settings};
 use super::evaluate::Engine;
 use super::event::{Happened, Listener};
 use super::families::plain_boosting;
+use super::folds::Folds;
 use super::levels::{Earlier, Level, Paces, levels};
 use super::library::{Judging, Rule};
 use super::memory::{AddressSpace, MemoryWatch};
@@ -257,7 +258,8 @@ impl<'a> Fit<'a> {
             }
             let stop = stop.filter(|&stop| is_last || stop != StopReason::NothingLeft);
             if is_last || stop.is_some() {
-                let mut engine = Engine::new(self.space(), &sample.rows, self.validation());
+                let validation = self.validation(n_rows);
+                let mut engine = Engine::new(self.space(), &sample.rows, validation);
                 drive
                     .run_forest(&mut Bench { evaluator: &mut engine, judging: &sample.judging })?;
             }
@@ -283,7 +285,8 @@ impl<'a> Fit<'a> {
         drive: &mut Drive<'_>,
         listener: &mut Listener<'_>,
     ) -> Result<Option<StopReason>, AutoMlError> {
-        let mut engine = Engine::new(self.space(), &sample.rows, self.validation());
+        let validation = self.validation(sample.rows.n_rows());
+        let mut engine = Engine::new(self.space(), &sample.rows, validation);
         let mut bench = Bench { evaluator: &mut engine, judging: &sample.judging };
         let stop = drive.run(policy, &mut bench, until, listener)?;
         self.team.install(|| drive.ensemble(listener));
@@ -323,7 +326,8 @@ impl<'a> Fit<'a> {
         for round in 1..=n_rounds {
             let seed = self.automl.seed.wrapping_add(OTHER_FOLDS.wrapping_mul(round as u64));
             let keep_models = drive.keeps_models(round);
-            let validation = Validation { seed, keep_models, ..self.validation() };
+            let validation =
+                Validation { seed, keep_models, ..self.validation(sample.rows.n_rows()) };
             let mut engine = Engine::new(self.space(), &sample.rows, validation);
             let mut bench = Bench { evaluator: &mut engine, judging: &sample.judging };
             if !drive.confirm(&mut bench, round, keep_models, listener)? {
@@ -350,7 +354,10 @@ impl<'a> Fit<'a> {
         let plain = self.surrogate.space().behind(Preparation::of_oboe(Imputer::Mean));
         let is_forest = |id| self.space().kind(id) == EstimatorKind::RandomForest;
         let forest = plain.into_iter().find(|&id| is_forest(id)).map_or(0, |id| id.index());
-        let boosting = plain_boosting(self.space()).map(|id| pace(id.index()));
+        let boosting = plain_boosting(self.space()).map(|id| {
+            let pace = pace(id.index());
+            move |n: usize| pace(n) * self.folds(n).cost() / Folds::all(self.n_folds).cost()
+        });
         let paces = Paces {
             typical: &pace(forest),
             boosting: boosting.as_ref().map(|pace| pace as &dyn Fn(usize) -> f64),
@@ -369,8 +376,7 @@ impl<'a> Fit<'a> {
     fn secs(&self, n_rows: usize) -> Vec<f64> {
         let size = TableSize::of(self.dataset).with_rows(n_rows);
         let mut secs = self.surrogate.runtimes().predict_secs(&size);
-        // k folds of (k - 1) / k of the rows each.
-        let factor = (self.n_folds as f64 - 1.0) / 2.0;
+        let factor = self.folds(n_rows).cost();
         secs.iter_mut().for_each(|t| *t *= factor);
         secs
     }
@@ -384,7 +390,7 @@ impl<'a> Fit<'a> {
         }
         let Some(runtimes) = &self.surrogate.paper_parts().runtimes else { return secs };
         let size = TableSize::of(self.dataset).with_rows(n_rows);
-        let factor = (self.n_folds as f64 - 1.0) / 2.0;
+        let factor = self.folds(n_rows).cost();
         let in_form = runtimes.predict_secs(self.space(), &size);
         for (own, predicted) in secs.iter_mut().zip(in_form) {
             *own = predicted.map_or(*own, |t| t * factor);
@@ -396,9 +402,27 @@ impl<'a> Fit<'a> {
         combination_of(self.automl)
     }
 
-    fn validation(&self) -> Validation {
+    /// The folds that pipelines are validated on, on so many rows.
+    pub(super) fn folds(&self, n_rows: usize) -> Folds {
+        let folds = Folds::all(self.n_folds);
+        let is_free = self.automl.n_folds.is_none() && self.automl.validation.is_none();
+        let is_ordered = matches!(self.dataset.dependence(), Dependence::Order(_));
+        let averages = self.combination() == Combination::Average;
+        let plain = plain_boosting(self.space());
+        let Some(plain) = plain.filter(|_| is_free && averages && !is_ordered) else {
+            return folds;
+        };
+        folds.or_held_out(n_rows, self.automl.budget.as_secs_f64(), || {
+            let size = TableSize::of(self.dataset).with_rows(n_rows);
+            self.surrogate.runtimes().predict_secs(&size)[plain.index()]
+        })
+    }
+
+    fn validation(&self, n_rows: usize) -> Validation {
+        let Folds { parts, tested } = self.folds(n_rows);
         Validation {
-            n_folds: self.n_folds,
+            n_folds: parts,
+            most_folds: tested,
             threads: self.automl.threads.max(1),
             team: Some(self.team.clone()),
             seed: self.automl.seed,
@@ -429,7 +453,10 @@ impl<'a> Fit<'a> {
             }
             None => {
                 let is_ordered = matches!(rows.dependence(), Dependence::Order(_));
-                let tested = if is_ordered { self.validation().tested_rows(&rows) } else { None };
+                let Folds { parts, tested } = self.folds(rows.n_rows());
+                let is_part = is_ordered || tested < parts;
+                let validation = self.validation(rows.n_rows());
+                let tested = if is_part { validation.tested_rows(&rows) } else { None };
                 Judging::OutOfFold { tested, rows: None }
             }
         };

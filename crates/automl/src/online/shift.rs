@@ -145,7 +145,8 @@ impl Work for Shift<'_, '_, '_> {
         drop(desk);
         let chosen = candidates.choose(deadline);
         let mut desk = self.desk();
-        let Desk { drive, listener, .. } = &mut *desk;
+        let Desk { drive, listener, policy, .. } = &mut *desk;
+        policy.passed(chosen.secs);
         drive.take_ensemble(chosen, listener);
     }
 }
@@ -179,7 +180,7 @@ impl Desk<'_, '_, '_> {
             return Ok(Asked::Later);
         }
         let chosen = drive.budget.elapsed();
-        if let Some(ids) = drive.next_rerun() {
+        if let Some(ids) = drive.next_rerun(self.policy) {
             let patience = drive.rerun_patience(&ids);
             drive.budget.note_predicted(patience.cost_secs);
             return Ok(self.begin(ids, None, patience, chosen));

@@ -72,6 +72,7 @@ fn how_measured(made: &Made<'_>) -> String {
     let report = made.model.report();
     let rows = match &made.args.validation {
         Some(file) => format!("scores on {}", file.display()),
+        None if report.n_folds == 1 => "scores on a fifth of the rows, held out of training".into(),
         None => format!("cross-validated scores, {} folds", report.n_folds),
     };
     let how = match report.measured {

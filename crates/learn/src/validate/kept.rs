@@ -30,7 +30,8 @@ impl<'a> KeptFolds<'a> {
     pub fn new(dataset: &'a Dataset, validation: &Validation) -> Self {
         let n_cells = dataset.n_rows() as f64 * dataset.columns().len() as f64;
         // Each fold has every row, to train or to test.
-        let bytes = CELL_BYTES * n_cells * validation.n_folds as f64;
+        let n_folds = validation.n_folds.min(validation.most_folds);
+        let bytes = CELL_BYTES * n_cells * n_folds as f64;
         let is_on = validation.memory_limit.is_none_or(|most| bytes <= MEMORY_SHARE * most as f64);
         let Validation { n_folds, seed, .. } = *validation;
         Self { dataset, n_folds, seed, is_on, leaves: Mutex::default() }

@@ -42,6 +42,8 @@ pub struct Validation {
     /// The number of folds, at least two. They are stratified, part no group and go forward in time, as the dataset's
     /// [`Dependence`](pitchpipe_table::Dependence) asks for.
     pub n_folds: usize,
+    /// At most so many of them are tested, the first ones; all by default. With one, a part of the rows is held out once.
+    pub most_folds: usize,
     /// The seed of the folds and of all random streams.
     pub seed: u64,
     /// The number of threads.
@@ -72,6 +74,7 @@ impl Default for Validation {
     fn default() -> Self {
         Self {
             n_folds: 3,
+            most_folds: usize::MAX,
             seed: 0,
             threads: 1,
             team: None,
@@ -162,7 +165,7 @@ impl Validation {
             Some(team) => team.clone(),
             None => Team::new(self.threads)?,
         };
-        let folds = dataset.dependence().folds(dataset.labels(), self.n_folds, self.seed).folds;
+        let folds = self.folds(dataset);
         if folds.is_empty() {
             return Err(FitError::TooFewFolds { got: 0 });
         }
@@ -184,16 +187,25 @@ impl Validation {
 
     /// The rows that some fold tests, ascending; `None` where that is every row. Out-of-fold predictions are of these.
     pub fn tested_rows(&self, dataset: &Dataset) -> Option<Vec<usize>> {
-        let folds = dataset.dependence().folds(dataset.labels(), self.n_folds, self.seed);
-        let mut rows: Vec<usize> = folds.folds.into_iter().flat_map(|fold| fold.test).collect();
+        let folds = self.folds(dataset);
+        let mut rows: Vec<usize> = folds.into_iter().flat_map(|fold| fold.test).collect();
         rows.sort_unstable();
         (rows.len() < dataset.n_rows()).then_some(rows)
+    }
+
+    /// The folds that are tested.
+    fn folds(&self, dataset: &Dataset) -> Vec<Fold> {
+        let folds = dataset.dependence().folds(dataset.labels(), self.n_folds, self.seed);
+        let mut folds = folds.folds;
+        folds.truncate(self.most_folds.max(1));
+        folds
     }
 
     /// The context of a fold: streams are keyed by it, and the deadline and the ceiling apply.
     fn context(&self, fold: usize, deadline: Option<Instant>) -> FitContext {
         // Raw rows, four steps of preparation and the estimator's own copies, in each fold or thread.
-        let parts = (5 * self.n_folds.max(self.threads)) as u64;
+        let n_tested = self.n_folds.min(self.most_folds);
+        let parts = (5 * n_tested.max(self.threads)) as u64;
         let ctx = FitContext::unhurried()
             .with_stream(Stream::new(self.seed).child(fold as u64))
             .with_deadline(deadline)

@@ -311,6 +311,30 @@ fn in_order_of_time_only_later_rows_are_predicted() {
 }
 
 #[test]
+fn one_fold_of_several_is_a_part_held_out() {
+    let dataset = mixed_table(100, 2, 4);
+    let whole = Validation { n_folds: 5, keep_models: true, ..keeping_predictions(2) };
+    let held_out = Validation { most_folds: 1, ..whole.clone() };
+    let tested = held_out.tested_rows(&dataset).expect("the other folds are not tested");
+    assert!((18..=22).contains(&tested.len()), "{}", tested.len());
+    assert_eq!(whole.tested_rows(&dataset), None);
+    let pipelines = some_pipelines(2999);
+    let (all, one) =
+        (whole.outcomes(&dataset, &pipelines), held_out.outcomes(&dataset, &pipelines));
+    let mut n_compared = 0;
+    for (all, one) in all.unwrap().into_iter().zip(one.unwrap()) {
+        let (Outcome::Finished(all), Outcome::Finished(one)) = (all, one) else { continue };
+        assert_eq!(one.models.len(), 1);
+        assert_eq!(one.fold_errors[..], all.fold_errors[..1], "it is the first fold's");
+        let labels = one.out_of_fold.as_ref().unwrap().labels.codes().to_vec();
+        let of_all = all.out_of_fold.as_ref().unwrap().labels.select(&tested);
+        assert_eq!(labels, of_all.codes());
+        n_compared += 1;
+    }
+    assert!(n_compared > 3);
+}
+
+#[test]
 fn rows_of_one_group_cannot_be_validated() {
     let dataset = numeric_table(30, 2, 4).with_dependence(Dependence::Groups(vec![0; 30]));
     let error = keeping_predictions(1).outcomes(&dataset, &some_pipelines(9999)).unwrap_err();

@@ -1,19 +1,21 @@
 //! The default policy: families of pipelines by expected improvement per second, of all or of a kind in turn.
 //!
 //! A few fast families open, so that there is a model within the first moments; then the search of
-//! [`crate::search`]. Predicted runtimes are corrected by those measured, where it is told how they vary together.
+//! [`crate::search`]. Predicted runtimes are corrected by those measured, where it is told how they vary together, and a step's
+//! own cost is what steps were measured to take beyond their fits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::bayes::Posterior;
 use crate::error::SurrogateError;
+use crate::policy::overhead::{Overhead, Overheads};
 use crate::policy::turns::{SHARE_IN_TURN, Turns};
 use crate::policy::{Next, Observation, Policy, Step};
 use crate::runtime::CorrectedRuntimes;
 use crate::search::{Actions, Search, SearchSettings};
 
-/// Seconds that a step takes on top of its fits: choosing, reading rows, measuring.
+/// Seconds that a step takes on top of its fits at the least: choosing, reading rows, measuring.
 const OVERHEAD_SECS: f64 = 0.01;
 
 /// A kind of estimator in turn is to come below the second-lowest error it has: a few good ones of each are
@@ -103,6 +105,9 @@ pub struct Auto {
     turns: Turns,
     /// How long pipelines take, corrected by what was measured; where there is none, predictions stay.
     runtimes: Option<CorrectedRuntimes>,
+    /// What steps take on top of their fits, and what is counted for it.
+    overheads: Overheads,
+    overhead_secs: f64,
     preparations: Preparations,
     most_members: MostMembers,
     n_rows: usize,
@@ -131,6 +136,8 @@ impl Auto {
             opening: setup.opening.into(),
             turns: Turns::new(kind_of_action, settings.share_in_turn),
             runtimes: None,
+            overheads: Overheads::new(Overhead::Measured),
+            overhead_secs: settings.search.overhead_secs,
             preparations: Preparations::new(preparations),
             most_members: setup.most_members,
             n_rows: setup.n_rows,
@@ -151,9 +158,14 @@ impl Auto {
         Self { runtimes: Some(runtimes), ..self }
     }
 
-    /// The members of an action that are worth running: the best-predicted ones, as many as the memory holds.
-    fn members(&self, action: usize) -> Vec<usize> {
-        let mut members = self.search.fresh_members(action);
+    /// The members of an action that are worth running: those for which there is time, and of these the best-predicted
+    /// ones, as many as the memory holds.
+    fn members(&self, action: usize, left_secs: f64) -> Vec<usize> {
+        let mut members = self.search.members_within(action, left_secs);
+        if members.is_empty() {
+            // An opening where nothing fits: predictions may be wrong.
+            members = self.search.fresh_members(action);
+        }
         let most = (self.most_members)(action, self.n_rows).max(1);
         if members.len() > most {
             let mean = self.search.posterior().mean();
@@ -186,9 +198,9 @@ impl Auto {
     /// may be wrong, and there is nothing better to do.
     fn next_opening(&mut self, left_secs: f64) -> Option<usize> {
         while let Some(action) = self.opening.pop_front() {
-            if let Some(cost_secs) = self.search.cost_secs(action)
-                && (cost_secs <= left_secs || !self.search.has_any_within(left_secs))
-            {
+            let is_left = !self.search.fresh_members(action).is_empty();
+            let fits = self.search.fits(action, left_secs);
+            if is_left && (fits || !self.search.has_any_within(left_secs)) {
                 return Some(action);
             }
         }
@@ -234,9 +246,9 @@ impl Policy for Auto {
             return Ok(Next::nothing(self.search.n_running()));
         };
         self.n_steps += 1;
-        let cost_secs = self.search.cost_secs(action).unwrap_or(0.0);
-        self.turns.spend(action, cost_secs + self.settings.search.overhead_secs, is_in_turn);
-        let members = self.members(action);
+        let members = self.members(action, left_secs);
+        let cost_secs = self.search.cost_secs(action, &members);
+        self.turns.spend(action, cost_secs + self.overhead_secs, is_in_turn);
         self.search.start(action, members.clone())?;
         let cost_factor = self.actions.cost_factor(action);
         Ok(Next::Run(Step { members, cost_secs, cost_factor, mark: action }))
@@ -244,6 +256,8 @@ impl Policy for Auto {
 
     fn observe(&mut self, step: &Step, observations: &[Observation]) -> Result<(), SurrogateError> {
         self.search.finish(step.mark);
+        let dearest = observations.iter().filter_map(|o| o.secs).fold(0.0, f64::max);
+        self.overheads.note_step(dearest * step.cost_factor);
         self.take_in(observations)
     }
 
@@ -251,8 +265,15 @@ impl Policy for Auto {
         self.take_in(observations)
     }
 
+    fn passed(&mut self, work_secs: f64) {
+        self.overheads.note_passed(work_secs);
+        self.overhead_secs = self.overheads.planned(0.0).max(self.settings.search.overhead_secs);
+        self.search.count_overhead(self.overhead_secs);
+    }
+
     fn resized(&mut self, n_rows: usize, secs: &[f64]) {
         self.n_rows = n_rows;
+        self.overheads.forget();
         self.search.resize(n_rows);
         match &mut self.runtimes {
             Some(runtimes) => {

@@ -40,6 +40,11 @@ impl Overheads {
         self.passed += work_secs;
     }
 
+    /// Begins again: steps cost something else from now on.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new(self.rule);
+    }
+
     /// A step has come back after so many seconds of its own.
     pub(super) fn note_step(&mut self, secs: f64) {
         self.worked += secs;

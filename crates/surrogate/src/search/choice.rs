@@ -83,8 +83,10 @@ pub struct Search {
     lowest: Vec<f64>,
     draws: Draws,
     values: Vec<f64>,
-    /// Per action: its cost in seconds (NaN where nothing fresh is left of it), and what to divide by.
+    /// Per action: its cost in seconds and that of its cheapest member alone (NaN where nothing fresh is left of it), and what
+    /// to divide by.
     costs: Vec<f64>,
+    least: Vec<f64>,
     weights: Vec<f64>,
     /// Actions that are running with the members that run, and the posterior that counts on them; made when it is
     /// first asked for.
@@ -117,6 +119,7 @@ impl Search {
         let mut search = Self {
             settings,
             costs: vec![f64::NAN; actions.len()],
+            least: vec![f64::NAN; actions.len()],
             weights: vec![f64::NAN; actions.len()],
             open: vec![true; actions.len()],
             actions,
@@ -142,10 +145,19 @@ impl Search {
     fn weigh(&mut self, action: usize) {
         let fresh = |j: usize| self.is_fresh(j);
         let secs = self.actions.cost_secs(action, &self.secs, fresh).unwrap_or(f64::NAN);
+        let members = self.actions.members(action).iter();
+        let fresh_secs = members.filter(|&&j| self.is_fresh(j)).map(|&j| self.secs[j]);
+        let least = fresh_secs.reduce(f64::min).unwrap_or(f64::NAN);
         self.costs[action] = secs;
+        self.least[action] = least * self.actions.cost_factor(action);
+        self.weights[action] = self.loaded(secs);
+    }
+
+    /// What the value of an action of so many seconds is divided by.
+    fn loaded(&self, secs: f64) -> f64 {
         let power = self.settings.cost_power;
         let loaded = secs + self.settings.overhead_secs;
-        self.weights[action] = if power == 1.0 { loaded } else { loaded.powf(power) };
+        if power == 1.0 { loaded } else { loaded.powf(power) }
     }
 
     /// What is known so far.
@@ -202,6 +214,14 @@ impl Search {
         self.weigh_all();
     }
 
+    /// From now on every action takes so many seconds on top of its fits.
+    pub fn count_overhead(&mut self, secs: f64) {
+        if secs != self.settings.overhead_secs {
+            self.settings.overhead_secs = secs;
+            self.weigh_all();
+        }
+    }
+
     /// Gives up pipelines that turned out not to run at all.
     pub fn give_up(&mut self, pipelines: impl IntoIterator<Item = usize>) {
         for j in pipelines {
@@ -212,9 +232,26 @@ impl Search {
         self.weigh_all();
     }
 
-    /// The predicted cost of an action's fresh members.
-    pub fn cost_secs(&self, action: usize) -> Option<f64> {
-        Some(self.costs[action]).filter(|secs| !secs.is_nan())
+    /// The fresh members of an action that can be run within so many seconds: where the dearest cannot, the others still can.
+    pub fn members_within(&self, action: usize, left_secs: f64) -> Vec<usize> {
+        let mut members = self.fresh_members(action);
+        if self.costs[action] > left_secs {
+            let factor = self.actions.cost_factor(action);
+            members.retain(|&j| factor * self.secs[j] <= left_secs);
+        }
+        members
+    }
+
+    /// The predicted cost of these members of an action.
+    pub fn cost_secs(&self, action: usize, members: &[usize]) -> f64 {
+        let dearest = members.iter().map(|&j| self.secs[j]).fold(0.0, f64::max);
+        dearest * self.actions.cost_factor(action)
+    }
+
+    /// Whether some member of an action can be run within so many seconds.
+    pub fn fits(&self, action: usize, left_secs: f64) -> bool {
+        // False where nothing is left of it.
+        self.open[action] && self.least[action] <= left_secs
     }
 
     /// The action to run next within `left_secs`, or `None` where nothing fits.
@@ -231,8 +268,8 @@ impl Search {
         place: usize,
         admits: &dyn Fn(usize) -> bool,
     ) -> Result<Option<usize>, SurrogateError> {
-        let fits = |action: usize| self.open[action] && self.costs[action] <= left_secs;
-        if !(0..self.actions.len()).any(|action| admits(action) && fits(action)) {
+        let fits = |action: usize| admits(action) && self.fits(action, left_secs);
+        if !(0..self.actions.len()).any(fits) {
             return Ok(None);
         }
         let (mut seen, mut expected) = (Vec::new(), f64::INFINITY);
@@ -292,7 +329,9 @@ impl Search {
         );
         let candidates = self.candidates(left_secs, admits);
         Ok(match self.settings.rule {
-            Rule::Joint | Rule::JointFifth => self.choose_jointly(candidates, best, most_joint),
+            Rule::Joint | Rule::JointFifth => {
+                self.choose_jointly(candidates, left_secs, best, most_joint)
+            }
             _ => argmax(candidates.iter().map(|c| (c.action, c.value / c.cost))),
         })
     }
@@ -351,20 +390,20 @@ impl Search {
         let least = if share > 0.0 && left_secs.is_finite() { share * left_secs } else { 0.0 };
         let mut candidates = Vec::with_capacity(self.actions.len());
         for action in 0..self.actions.len() {
-            // Also false where nothing is left of it and the cost is NaN.
-            if !(self.open[action] && self.costs[action] <= left_secs && admits(action)) {
+            if !(self.fits(action, left_secs) && admits(action)) {
                 continue;
             }
-            let members = self.actions.members(action);
+            let (mut members, mut weight) = (self.actions.members(action), self.weights[action]);
+            let part: Vec<usize>;
+            if self.costs[action] > left_secs {
+                part = self.members_within(action, left_secs);
+                weight = self.loaded(self.cost_secs(action, &part));
+                members = &part;
+            }
             let largest = members.iter().map(|&j| self.values[j]).fold(0.0, f64::max);
             let value =
                 if summed { members.iter().map(|&j| self.values[j]).sum() } else { largest };
-            candidates.push(Candidate {
-                action,
-                value,
-                largest,
-                cost: self.weights[action].max(least),
-            });
+            candidates.push(Candidate { action, value, largest, cost: weight.max(least) });
         }
         candidates
     }
@@ -374,6 +413,7 @@ impl Search {
     fn choose_jointly(
         &self,
         mut candidates: Vec<Candidate>,
+        left_secs: f64,
         best: f64,
         most: usize,
     ) -> Option<usize> {
@@ -392,7 +432,7 @@ impl Search {
             if choice.is_some_and(|(_, value)| bound(c) <= value) {
                 break;
             }
-            let members = self.fresh_members(c.action);
+            let members = self.members_within(c.action, left_secs);
             let joint = match members.len() {
                 1 => c.value,
                 _ => self
@@ -410,7 +450,7 @@ impl Search {
 
     /// Whether some action could be run within so many seconds.
     pub fn has_any_within(&self, left_secs: f64) -> bool {
-        (0..self.actions.len()).any(|a| self.open[a] && self.costs[a] <= left_secs)
+        (0..self.actions.len()).any(|action| self.fits(action, left_secs))
     }
 
     /// These members of an action have been started; until their results are in, choices for other workers
@@ -463,15 +503,23 @@ impl Search {
 
     /// Takes in what became of pipelines. Those without an error (out of time, failed) are given up.
     pub fn take_in(&mut self, observations: &[Observation]) -> Result<(), SurrogateError> {
-        self.looks.observe(&mut self.posterior, observations)?;
+        let mean_something_else = self.looks.observe(&mut self.posterior, observations)?;
         self.expecting = None;
+        // The posterior is of errors on most rows, and improvements are on what it says.
         let scale = self.posterior.scale();
+        let present = |looks: &Looks, j: usize| looks.present(j).map(|error| scale.of(error));
+        if mean_something_else {
+            self.lowest.clear();
+            for (j, error) in self.errors.iter_mut().enumerate().filter(|(_, e)| !e.is_nan()) {
+                *error = present(&self.looks, j).unwrap_or(*error);
+                self.lowest.push(*error);
+            }
+        }
         for seen in observations {
             match seen.error {
                 None => self.secs[seen.pipeline] = f64::NAN,
-                Some(error) if seen.n_rows >= self.looks.n_rows() => {
-                    // The posterior is of errors on most rows, and improvements are on what it says.
-                    let error = scale.of(self.looks.on_most_rows(error, seen.n_rows));
+                Some(_) if seen.n_rows >= self.looks.n_rows() => {
+                    let Some(error) = present(&self.looks, seen.pipeline) else { continue };
                     self.errors[seen.pipeline] = error;
                     self.lowest.push(error);
                 }

@@ -1,5 +1,7 @@
 //! Grows a tree leaf by leaf: the one whose split gains most comes first.
 
+use rayon::prelude::*;
+
 use super::Growth;
 use super::bins::{Binned, ColumnBins, Meaning};
 use super::histogram::{Layout, LeafRows, build, subtract};
@@ -8,6 +10,9 @@ use super::tree::{Node, Test, Tree};
 use super::words::{Sums, Units, Word};
 use crate::work_time::Owner;
 use crate::{FitContext, FitError};
+
+/// From so many rows on, parting them and fetching their derivatives are spread over threads.
+const PARALLEL_ROWS: usize = 1 << 15;
 
 /// What growing needs, kept from tree to tree.
 pub(super) struct Grower<'a> {
@@ -242,19 +247,38 @@ impl<'a> Grower<'a> {
         }
     }
 
-    fn part_rows_by(&mut self, start: usize, end: usize, is_left: impl Fn(usize) -> bool) -> usize {
-        self.spare_rows.resize(self.spare_rows.len().max(end - start), 0);
-        let (mut n_left, mut n_right) = (0, 0);
-        for at in start..end {
-            let row = self.rows[at];
-            let is_left = is_left(row as usize);
-            // Both are written and one is kept: cheaper than guessing which.
-            self.rows[start + n_left] = row;
-            self.spare_rows[n_right] = row;
-            n_left += usize::from(is_left);
-            n_right += usize::from(!is_left);
+    fn part_rows_by(
+        &mut self,
+        start: usize,
+        end: usize,
+        is_left: impl Fn(usize) -> bool + Sync,
+    ) -> usize {
+        let n = end - start;
+        self.spare_rows.resize(self.spare_rows.len().max(n), 0);
+        let (rows, spare) = (&mut self.rows[start..end], &mut self.spare_rows[..n]);
+        let size = if is_parallel(n) { n.div_ceil(rayon::current_num_threads()) } else { n.max(1) };
+        let owner = Owner::here();
+        let n_lefts: Vec<usize> = if size < n {
+            let parts = rows.par_chunks_mut(size).zip(spare.par_chunks_mut(size));
+            let part = |(rows, spare): (&mut [u32], &mut [u32])| {
+                owner.part(|| part(rows, spare, &is_left))
+            };
+            parts.map(part).collect()
+        } else {
+            vec![part(rows, spare, &is_left)]
+        };
+        // Those that go left lie at the front of each part, the others in its spare rows.
+        let mut n_left = 0;
+        for (k, &own) in n_lefts.iter().enumerate() {
+            rows.copy_within(k * size..k * size + own, n_left);
+            n_left += own;
         }
-        self.rows[start + n_left..end].copy_from_slice(&self.spare_rows[..n_right]);
+        let mut at = n_left;
+        for (k, &own) in n_lefts.iter().enumerate() {
+            let n_right = size.min(n - k * size) - own;
+            rows[at..at + n_right].copy_from_slice(&spare[k * size..k * size + n_right]);
+            at += n_right;
+        }
         start + n_left
     }
 
@@ -284,7 +308,38 @@ fn best_leaf(leaves: &[Leaf], growth: Growth) -> Option<usize> {
     best.map(|(at, ..)| at)
 }
 
+/// Whether work on so many rows, one after the other, is worth spreading over threads.
+fn is_parallel(n_rows: usize) -> bool {
+    n_rows >= PARALLEL_ROWS && rayon::current_num_threads() > 1
+}
+
+/// Puts the rows that go left first, and the others to `spare`, both in order; gives how many go left.
+fn part(rows: &mut [u32], spare: &mut [u32], is_left: impl Fn(usize) -> bool) -> usize {
+    let (mut n_left, mut n_right) = (0, 0);
+    for at in 0..rows.len() {
+        let row = rows[at];
+        let is_left = is_left(row as usize);
+        // Both are written and one is kept: cheaper than guessing which.
+        rows[n_left] = row;
+        spare[n_right] = row;
+        n_left += usize::from(is_left);
+        n_right += usize::from(!is_left);
+    }
+    n_left
+}
+
 fn gather(to: &mut Vec<Word>, rows: &[u32], words: &[Word]) {
-    to.clear();
-    to.extend(rows.iter().map(|&row| words[row as usize]));
+    if !is_parallel(rows.len()) {
+        to.clear();
+        to.extend(rows.iter().map(|&row| words[row as usize]));
+        return;
+    }
+    to.resize(rows.len(), 0);
+    let size = rows.len().div_ceil(rayon::current_num_threads());
+    let owner = Owner::here();
+    let copy = |(to, rows): (&mut [Word], &[u32])| {
+        to.iter_mut().zip(rows).for_each(|(to, &row)| *to = words[row as usize]);
+    };
+    let parts = to.par_chunks_mut(size).zip(rows.par_chunks(size));
+    parts.for_each(|part| owner.part(|| copy(part)));
 }

@@ -98,7 +98,7 @@ fn a_deadline_leaves_the_members_whose_rounds_were_done() {
 
 #[test]
 fn any_number_of_threads_gives_one_model() {
-    let (x, y) = table(40_000, 3, 0);
+    let (x, y) = table(60_000, 3, 0);
     let settings = HistogramBoosting { max_iter: 3, row_share: 0.8, ..few_rounds() };
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
