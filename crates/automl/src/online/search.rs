@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::estimate::EstimatorKind;
@@ -195,7 +196,9 @@ impl<'a> Fit<'a> {
             heeds_ensemble: self.automl.method.is_of_paper(),
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
+        let threads_a_core = threads as f64 / available_parallelism().map_or(1, |n| n.get()) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
+        let budget = budget.crowded(threads_a_core);
         let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),
