@@ -23,6 +23,7 @@ use super::event::{Happened, Listener};
 use super::families::plain_boosting;
 use super::levels::{Earlier, Level, Paces, levels};
 use super::library::{Judging, Rule};
+use super::many_classes::predicted_secs;
 use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
 use super::policies::{Made, Setup, make};
@@ -173,6 +174,7 @@ impl<'a> Fit<'a> {
             paper: self.automl.paper,
             n_rows: first.n_rows,
             most_rows: last.n_rows,
+            n_classes: self.dataset.labels().n_classes(),
             step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
             budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
             seed: self.automl.seed,
@@ -357,7 +359,7 @@ impl<'a> Fit<'a> {
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
     fn secs(&self, n_rows: usize) -> Vec<f64> {
         let size = TableSize::of(self.dataset).with_rows(n_rows);
-        let mut secs = self.surrogate.runtimes().predict_secs(&size);
+        let mut secs = predicted_secs(&self.surrogate, self.space(), size);
         // k folds of (k - 1) / k of the rows each.
         let factor = (self.n_folds as f64 - 1.0) / 2.0;
         secs.iter_mut().for_each(|t| *t *= factor);

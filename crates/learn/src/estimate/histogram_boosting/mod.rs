@@ -158,6 +158,7 @@ impl Estimator for HistogramBoosting {
         reads_rows: false,
         takes_gaps: true,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Nested(1.1),
     };
 
