@@ -59,6 +59,8 @@ pub struct Character {
     pub takes_gaps: bool,
     /// How large its models are.
     pub models: ModelSize,
+    /// Whether its work is done for each class in turn, as by one model a class.
+    pub fits_each_class: bool,
     /// What settings of one family cost together.
     pub family: FamilyCost,
 }

@@ -6,21 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pitchpipe_learn::{
-    Evaluation, FitError, Outcome, Pipeline, PipelineId, SearchSpace, Validation,
-};
+use pitchpipe_learn::{Evaluation, Outcome, PipelineId, SearchSpace, Validation};
 use pitchpipe_table::Dataset;
 
 use super::corpus::{self, CorpusTable};
 use super::entry::{Entry, EntryScores, Status};
 use super::error::OfflineError;
+use super::orders::{Orders, Until};
 use super::plan::{Scope, batches};
 use super::space_facts;
 use super::store::{About, CONTENT, Facts, Store};
 use crate::surrogate::TableSize;
-
-/// Results are put on disk at least this often.
-const FLUSH: Duration = Duration::from_secs(15);
 
 /// How a corpus is collected.
 #[derive(Clone, Debug)]
@@ -210,7 +206,7 @@ impl Collection {
         }
         let done = done?;
         store.describe(name, &about)?;
-        let mut spent: f64 = entries?.values().map(|e| f64::from(e.marginal_s)).sum();
+        let spent: f64 = entries?.values().map(|e| f64::from(e.marginal_s)).sum();
         // A store's numbers are of its own space, which may have more blocks.
         let mapping = self.space.manifest().check(store.space())?;
         let number = |id: PipelineId| mapping.get(id.into()).map(u32::from);
@@ -223,31 +219,29 @@ impl Collection {
         let dataset_name = name.to_owned();
         let target = target_of(dataset);
         tell(Event::Begun { dataset: dataset_name, target, position, of, planned, done: n_done });
-        for batch in plan {
-            let left: Vec<u32> =
-                batch.into_iter().filter(|number| !done.contains(number)).collect();
-            let budget = self.dataset_cap.map(|cap| cap.as_secs_f64() - spent);
-            if left.is_empty() || budget.is_some_and(|secs| secs <= 0.0) || self.is_cancelled() {
-                continue;
-            }
-            let item = WorkItem { pipelines: left, n_folds: self.n_folds, time_cap: self.time_cap };
-            let mut facts = shard_facts(store.facts());
-            facts.insert(CONTENT.into(), content.clone());
-            let deadline = budget.map(|secs| {
-                Instant::now() + Duration::from_secs_f64(secs / self.threads.max(1) as f64)
-            });
-            let keep = |entries: Vec<Entry>| {
-                let (n_entries, cpu_secs) = (entries.len(), cost(&entries));
-                store.append(name, facts.clone(), entries)?;
-                summary.n_added += n_entries;
-                summary.cpu_secs += cpu_secs;
-                spent += cpu_secs;
-                tell(Event::Stored { dataset: name.to_owned(), n_entries, cpu_secs });
-                Ok(())
-            };
-            item.run(store.space(), dataset, self.threads, deadline, &self.cancel, keep)?;
-        }
-        Ok(())
+        let left = plan.into_iter().map(|batch| {
+            batch.into_iter().filter(|number| !done.contains(number)).collect::<Vec<u32>>()
+        });
+        let mut facts = shard_facts(store.facts());
+        facts.insert(CONTENT.into(), content);
+        let keep = |entries: Vec<Entry>| {
+            let (n_entries, cpu_secs) = (entries.len(), cost(&entries));
+            store.append(name, facts.clone(), entries)?;
+            summary.n_added += n_entries;
+            summary.cpu_secs += cpu_secs;
+            tell(Event::Stored { dataset: name.to_owned(), n_entries, cpu_secs });
+            Ok(())
+        };
+        let threads = self.threads;
+        let until = match self.dataset_cap {
+            Some(cap) => Until::Spent { cap_secs: cap.as_secs_f64(), threads },
+            None => Until::Instant(None),
+        };
+        let limits = (self.time_cap, spent);
+        let orders = Orders::new(store.space(), left, until, limits, &self.cancel, keep)?;
+        let item =
+            WorkItem { pipelines: Vec::new(), n_folds: self.n_folds, time_cap: self.time_cap };
+        item.evaluate(dataset, threads, &self.cancel, orders)
     }
 }
 
@@ -264,51 +258,35 @@ impl WorkItem {
         threads: usize,
         deadline: Option<Instant>,
         cancel: &Arc<AtomicBool>,
-        mut keep: impl FnMut(Vec<Entry>) -> Result<(), OfflineError> + Send,
+        keep: impl FnMut(Vec<Entry>) -> Result<(), OfflineError> + Send,
     ) -> Result<(), OfflineError> {
-        let pipeline = |&number: &u32| match space.id(number as usize) {
-            Some(id) => Ok(space.pipeline(id)),
-            None => Err(OfflineError::NoPipeline { number, n_pipelines: space.n_pipelines() }),
-        };
-        let pipelines: Vec<Pipeline> =
-            self.pipelines.iter().map(pipeline).collect::<Result<_, _>>()?;
+        let (batch, until) = ([self.pipelines.clone()], Until::Instant(deadline));
+        let orders = Orders::new(space, batch, until, (self.time_cap, 0.0), cancel, keep)?;
+        self.evaluate(dataset, threads, cancel, orders)
+    }
+
+    fn evaluate(
+        &self,
+        dataset: &Dataset,
+        threads: usize,
+        cancel: &Arc<AtomicBool>,
+        orders: Orders<'_, impl FnMut(Vec<Entry>) -> Result<(), OfflineError> + Send>,
+    ) -> Result<(), OfflineError> {
         let validation = Validation {
             n_folds: self.n_folds,
             seed: dataset.content_hash(),
             threads,
             pipeline_limit: Some(self.time_cap),
-            deadline,
             cancel: Some(Arc::clone(cancel)),
             area: true,
             ..Validation::default()
         };
-        let (mut waiting, mut flushed) = (Vec::new(), Instant::now());
-        let mut failure = None;
-        let report = |position: usize, outcome: Outcome| {
-            let was_cut_short = |after: Duration| {
-                deadline.is_some_and(|d| Instant::now() >= d) && after < self.time_cap
-            };
-            match outcome {
-                Outcome::OutOfTime { after } if was_cut_short(after) => return,
-                Outcome::Failed(FitError::Cancelled) => return,
-                outcome => waiting.push(entry_of(self.pipelines[position], outcome)),
-            }
-            if flushed.elapsed() >= FLUSH && failure.is_none() {
-                flushed = Instant::now();
-                if let Err(error) = keep(std::mem::take(&mut waiting)) {
-                    // A store that cannot be written ends the work under way.
-                    failure = Some(error);
-                    cancel.store(true, Ordering::Relaxed);
-                }
-            }
-        };
-        validation
-            .evaluate(dataset, &pipelines, report)
-            .map_err(|e| OfflineError::NoEvaluation { reason: e.to_string() })?;
-        if let Some(error) = failure {
-            return Err(error);
+        if !orders.is_empty() {
+            validation
+                .run(dataset, &orders)
+                .map_err(|e| OfflineError::NoEvaluation { reason: e.to_string() })?;
         }
-        if waiting.is_empty() { Ok(()) } else { keep(waiting) }
+        orders.finish()
     }
 }
 
@@ -324,7 +302,7 @@ pub(super) fn target_of(dataset: &Dataset) -> String {
     target.map_or(String::new(), |target| target.name.clone())
 }
 
-fn entry_of(pipeline: u32, outcome: Outcome) -> Entry {
+pub(super) fn entry_of(pipeline: u32, outcome: Outcome) -> Entry {
     match outcome {
         Outcome::Finished(evaluation) => Entry {
             pipeline,

@@ -10,6 +10,7 @@ mod entry;
 mod error;
 mod import;
 mod listed;
+mod orders;
 mod plan;
 mod seen;
 mod shard;

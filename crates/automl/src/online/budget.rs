@@ -71,6 +71,12 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// The same where so many threads share each core, and every one takes the longer: steps that are begun before anything was
+    /// measured have their deadlines by it.
+    pub(crate) fn crowded(self, threads_a_core: f64) -> Self {
+        Self { slowdown: threads_a_core.max(1.0), ..self }
+    }
+
     /// What decides when something happens.
     pub(crate) fn pacing(&self) -> Pacing {
         self.pacing
@@ -233,6 +239,16 @@ mod tests {
         fn instant(&self, _: Duration) -> Option<Instant> {
             None
         }
+    }
+
+    #[test]
+    fn more_is_kept_where_threads_share_a_core() {
+        let budget = |threads_a_core: f64| {
+            let pacing = Pacing::Timed { threads: 8 };
+            let budget = Budget::new(&Still, Duration::from_secs(10), pacing, 1.0);
+            budget.crowded(threads_a_core).left(End::default()).as_secs_f64()
+        };
+        assert!((budget(0.5) - 9.97).abs() < 1e-3 && (budget(4.0) - 9.88).abs() < 1e-3);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod ladder;
 mod ledger;
 mod levels;
 mod library;
+mod many_classes;
 mod memory;
 mod method;
 mod more_rows;

@@ -19,6 +19,9 @@ use crate::surrogate::{Embedding, ErrorKind, PriorNumbers, Surrogate};
 /// 2,400 bytes a row of wine-quality-white, whose labels are noisy.
 const FOREST_BYTES_A_ROW: u64 = 6_000;
 
+/// The probabilities of so many classes are small beside what else a step takes.
+const FEW_CLASSES: u64 = 100;
+
 /// From so many rows on boosting on histograms is among the first things run, if it takes no more than this share of the time.
 const LARGE: usize = 3_000;
 const BOOSTING_SHARE: f64 = 0.15;
@@ -35,6 +38,8 @@ pub(crate) struct Setup<'a> {
     /// The rows that pipelines run on at first, and the most they will.
     pub(crate) n_rows: usize,
     pub(crate) most_rows: usize,
+    /// How many classes there are.
+    pub(crate) n_classes: usize,
     /// Bytes that the models of one step may take.
     pub(crate) step_bytes: u64,
     pub(crate) budget_secs: f64,
@@ -123,17 +128,23 @@ fn corrected(setup: &Setup<'_>, ids: &[PipelineId]) -> Result<CorrectedRuntimes,
     correction.with_prior(Arc::new(narrow)).start(secs)
 }
 
-/// Forests are large: no more of them at once than the memory holds.
+/// Bytes that a probability of a row takes while a family is evaluated: in its sums, its prediction and what is kept of it.
+const PROBABILITY_BYTES: u64 = 20;
+
+/// Forests are large, and so are the probabilities of thousands of classes: no more of them at once than the memory holds.
 fn most_members(setup: &Setup<'_>, families: &Families) -> MostMembers {
     let (step_bytes, actions) = (setup.step_bytes, &families.actions);
+    let n_classes = setup.n_classes as u64;
     let is_forest = |action| {
         let kind = setup.space.kind(actions.members(action)[0]);
         kind.character().models == ModelSize::Forest
     };
     let is_forest: Vec<bool> = (0..actions.len()).map(is_forest).collect();
     Box::new(move |action, n_rows| {
-        let most = step_bytes / (FOREST_BYTES_A_ROW * n_rows as u64).max(1);
-        if is_forest[action] { most as usize } else { usize::MAX }
+        let models = if is_forest[action] { FOREST_BYTES_A_ROW } else { 0 };
+        let probabilities = if n_classes > FEW_CLASSES { PROBABILITY_BYTES * n_classes } else { 0 };
+        let most = step_bytes / ((models + probabilities) * n_rows as u64).max(1);
+        usize::try_from(most).unwrap_or(usize::MAX)
     })
 }
 

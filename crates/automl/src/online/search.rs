@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use pitchpipe_learn::estimate::EstimatorKind;
@@ -24,6 +25,7 @@ use super::families::plain_boosting;
 use super::folds::Folds;
 use super::levels::{Earlier, Level, Paces, levels};
 use super::library::{Judging, Rule};
+use super::many_classes::predicted_secs;
 use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
 use super::policies::{Made, Setup, make};
@@ -186,6 +188,7 @@ impl<'a> Fit<'a> {
             paper: self.automl.paper,
             n_rows: first.n_rows,
             most_rows: last.n_rows,
+            n_classes: self.dataset.labels().n_classes(),
             step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
             budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
             seed: self.automl.seed,
@@ -209,7 +212,9 @@ impl<'a> Fit<'a> {
             heeds_ensemble: self.automl.method.is_of_paper(),
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
+        let threads_a_core = threads as f64 / available_parallelism().map_or(1, |n| n.get()) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
+        let budget = budget.crowded(threads_a_core);
         let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),
@@ -375,7 +380,7 @@ impl<'a> Fit<'a> {
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
     fn secs(&self, n_rows: usize) -> Vec<f64> {
         let size = TableSize::of(self.dataset).with_rows(n_rows);
-        let mut secs = self.surrogate.runtimes().predict_secs(&size);
+        let mut secs = predicted_secs(&self.surrogate, self.space(), size);
         let factor = self.folds(n_rows).cost();
         secs.iter_mut().for_each(|t| *t *= factor);
         secs

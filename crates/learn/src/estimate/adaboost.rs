@@ -63,6 +63,7 @@ impl Estimator for AdaBoost {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Nested(1.2),
     };
 

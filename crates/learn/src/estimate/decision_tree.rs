@@ -37,6 +37,7 @@ impl Estimator for DecisionTree {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: false,
         family: FamilyCost::Nested(1.6),
     };
 

@@ -43,6 +43,7 @@ impl Estimator for ExtraTrees {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Forest,
+        fits_each_class: false,
         family: FamilyCost::Nested(1.3),
     };
 

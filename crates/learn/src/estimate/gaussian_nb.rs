@@ -46,6 +46,7 @@ impl Estimator for GaussianNb {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: false,
         family: FamilyCost::Alone,
     };
 

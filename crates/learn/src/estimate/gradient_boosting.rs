@@ -79,6 +79,7 @@ impl Estimator for GradientBoosting {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Alone,
     };
 

@@ -79,6 +79,7 @@ impl Estimator for Knn {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: false,
         family: FamilyCost::Nested(1.2),
     };
 

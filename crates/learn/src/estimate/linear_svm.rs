@@ -37,6 +37,7 @@ impl Estimator for LinearSvm {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Adding(0.3),
     };
 

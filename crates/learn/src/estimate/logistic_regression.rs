@@ -98,6 +98,7 @@ impl Estimator for LogisticRegression {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Adding(0.3),
     };
 

@@ -86,6 +86,7 @@ impl Estimator for Mlp {
         reads_rows: true,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Alone,
     };
 

@@ -39,6 +39,7 @@ impl Estimator for Perceptron {
         reads_rows: false,
         takes_gaps: false,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Alone,
     };
 

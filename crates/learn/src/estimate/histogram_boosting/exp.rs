@@ -1,5 +1,7 @@
 //! Gradients of the log loss for many rows at once: an exponential function that the compiler can spread over lanes.
 
+use crate::{FitContext, FitError};
+
 /// Rows whose exponentials are held at once.
 const ROWS: usize = 256;
 
@@ -51,7 +53,12 @@ pub(super) fn gradients_of_two(scores: &[f64], classes: &[u32], gradients: &mut 
 }
 
 /// For more classes, output after output: the probability of each less whether it is that.
-pub(super) fn gradients_of_many(scores: &[f64], classes: &[u32], gradients: &mut [f32]) {
+pub(super) fn gradients_of_many(
+    scores: &[f64],
+    classes: &[u32],
+    gradients: &mut [f32],
+    ctx: &FitContext,
+) -> Result<(), FitError> {
     pulp::Arch::new().dispatch(
         #[inline(always)]
         || {
@@ -60,6 +67,8 @@ pub(super) fn gradients_of_many(scores: &[f64], classes: &[u32], gradients: &mut
             let mut powers = vec![0.0; ROWS * n_outputs];
             let (mut largest, mut sums) = ([0.0; ROWS], [0.0; ROWS]);
             for (block, classes) in classes.chunks(ROWS).enumerate() {
+                // With thousands of classes all rows take seconds.
+                ctx.check_deadline()?;
                 let (first, n) = (block * ROWS, classes.len());
                 let part = |k: usize| k * n_rows + first..k * n_rows + first + n;
                 largest.fill(f64::MIN);
@@ -87,8 +96,9 @@ pub(super) fn gradients_of_many(scores: &[f64], classes: &[u32], gradients: &mut
                     }
                 }
             }
+            Ok(())
         },
-    );
+    )
 }
 
 #[cfg(test)]

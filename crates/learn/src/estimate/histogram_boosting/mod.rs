@@ -158,6 +158,7 @@ impl Estimator for HistogramBoosting {
         reads_rows: false,
         takes_gaps: true,
         models: ModelSize::Modest,
+        fits_each_class: true,
         family: FamilyCost::Nested(1.1),
     };
 
@@ -291,6 +292,7 @@ fn evaluate_rounds(
 /// A fit under way.
 struct Boosting<'a> {
     settings: &'a HistogramBoosting,
+    ctx: &'a FitContext,
     binned: &'a Binned,
     objective: Objective<'a>,
     grower: Grower<'a>,
@@ -309,11 +311,11 @@ impl<'a> Boosting<'a> {
         ctx: &'a FitContext,
     ) -> Result<Self, FitError> {
         let binned = x.binned(HistogramBoosting::NAME, ctx)?;
-        let objective = Objective::new(y, settings.class_weight);
+        let n_outputs = if y.n_classes() == 2 { 1 } else { y.n_classes() };
+        ctx.check_memory(HistogramBoosting::NAME, settings.bytes(binned, n_outputs))?;
+        let objective = Objective::new(y, settings.class_weight, ctx)?;
         let stream = ctx.stream().named(HistogramBoosting::NAME);
         let stopping = Stopping::new(settings.patience, y.len(), stream);
-        let bytes = settings.bytes(binned, objective.start().len());
-        ctx.check_memory(HistogramBoosting::NAME, bytes)?;
         let rules = Rules {
             l2: settings.l2_regularization,
             min_rows: settings.min_samples_leaf as u64,
@@ -323,6 +325,7 @@ impl<'a> Boosting<'a> {
         };
         Ok(Self {
             settings,
+            ctx,
             binned,
             objective,
             grower: Grower::new(binned, rules, settings.max_leaf_nodes, settings.growth, ctx),
@@ -340,7 +343,7 @@ impl<'a> Boosting<'a> {
         while self.n_rounds < n_rounds && self.stopping.as_ref().is_none_or(|s| !s.is_over()) {
             let stream = self.stream.child(self.n_rounds as u64);
             let rows = self.sampled_rows(stream);
-            self.objective.update();
+            self.objective.update(self.ctx)?;
             // A round joins as a whole or not at all.
             let mut round = Vec::with_capacity(n_outputs);
             for output in 0..n_outputs {

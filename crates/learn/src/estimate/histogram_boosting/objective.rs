@@ -10,6 +10,7 @@ use super::ClassWeight;
 use super::exp::{gradients_of_many, gradients_of_two};
 use super::words::{Units, Word, pack};
 use crate::work_time::Owner;
+use crate::{FitContext, FitError};
 
 /// Rows whose derivatives one thread computes at once.
 const ROWS_AT_ONCE: usize = 1 << 14;
@@ -30,7 +31,11 @@ pub(super) struct Objective<'a> {
 
 impl<'a> Objective<'a> {
     /// Starts from the log odds of the classes' shares (their logarithms, for three and more).
-    pub(super) fn new(y: &'a Labels, class_weight: ClassWeight) -> Self {
+    pub(super) fn new(
+        y: &'a Labels,
+        class_weight: ClassWeight,
+        ctx: &FitContext,
+    ) -> Result<Self, FitError> {
         let n_rows = y.len();
         let shares: Vec<f64> = y.counts().iter().map(|&n| n as f64 / n_rows as f64).collect();
         let told_start = start_of(&shares);
@@ -42,11 +47,14 @@ impl<'a> Objective<'a> {
                 (vec![0.0; told_start.len()], Some(shares.iter().map(weight).collect()))
             }
         };
-        let scores: Vec<f64> =
-            start.iter().flat_map(|&score| std::iter::repeat_n(score, n_rows)).collect();
+        let mut scores = Vec::with_capacity(n_rows * start.len());
+        for &score in &start {
+            ctx.check_deadline()?;
+            scores.resize(scores.len() + n_rows, score);
+        }
         let gradients = vec![0.0; scores.len()];
         let words = vec![0; n_rows];
-        Self { y: y.codes(), n_rows, start, told_start, scores, gradients, words, weights }
+        Ok(Self { y: y.codes(), n_rows, start, told_start, scores, gradients, words, weights })
     }
 
     /// The scores before the first round.
@@ -83,9 +91,9 @@ impl<'a> Objective<'a> {
     }
 
     /// The gradients at the present scores.
-    pub(super) fn update(&mut self) {
+    pub(super) fn update(&mut self, ctx: &FitContext) -> Result<(), FitError> {
         if self.start.len() > 1 {
-            return gradients_of_many(&self.scores, self.y, &mut self.gradients);
+            return gradients_of_many(&self.scores, self.y, &mut self.gradients, ctx);
         }
         let scores = self.scores.par_chunks(ROWS_AT_ONCE);
         let classes = self.y.par_chunks(ROWS_AT_ONCE);
@@ -94,6 +102,7 @@ impl<'a> Objective<'a> {
         gradients.zip(scores).zip(classes).for_each(|((gradients, scores), classes)| {
             owner.part(|| gradients_of_two(scores, classes, gradients));
         });
+        Ok(())
     }
 
     /// The derivatives of an output as whole numbers, a word for each row. `key` is the tree's own: it decides which way
@@ -148,16 +157,17 @@ mod tests {
 
     #[test]
     fn derivatives_are_those_of_the_log_loss() {
+        let ctx = FitContext::unhurried();
         let two = Labels::from_codes([0, 1, 1, 1], 2);
-        let mut objective = Objective::new(&two, ClassWeight::None);
-        objective.update();
+        let mut objective = Objective::new(&two, ClassWeight::None, &ctx).unwrap();
+        objective.update(&ctx).unwrap();
         // At the start every row's probability is the share, .75.
         for (&g, expected) in objective.gradients.iter().zip([0.75, -0.25, -0.25, -0.25]) {
             assert!((g - expected).abs() < 1e-6, "{g}");
         }
         let three = Labels::from_codes([0, 1, 2, 2], 3);
-        let mut objective = Objective::new(&three, ClassWeight::None);
-        objective.update();
+        let mut objective = Objective::new(&three, ClassWeight::None, &ctx).unwrap();
+        objective.update(&ctx).unwrap();
         for (k, expected) in [0.25, 0.25, -0.5].into_iter().enumerate() {
             assert!((objective.gradients[4 * k + 2] - expected).abs() < 1e-6, "{k}");
         }
