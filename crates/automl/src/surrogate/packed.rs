@@ -77,6 +77,10 @@ impl Packer {
     /// Adds a matrix; `least_step` is what its numbers need not be more exact than.
     pub(super) fn add(&mut self, matrix: ArrayView2<f32>, form: Form, least_step: f32) {
         let mut steps = Vec::new();
+        let runs = match &form {
+            Form::Changes(distances) => runs(matrix.ncols(), distances),
+            _ => Vec::new(),
+        };
         for row in matrix.rows() {
             match &form {
                 Form::Half => {
@@ -89,9 +93,7 @@ impl Packer {
                     steps.push(step);
                     let begin = self.bytes.len();
                     self.bytes.extend(row.iter().map(|&v| ((v / step).round() as i8) as u8));
-                    if let Form::Changes(distances) = &form {
-                        to_changes(&mut self.bytes[begin..], distances);
-                    }
+                    to_changes(&mut self.bytes[begin..], &runs);
                 }
             }
         }
@@ -112,7 +114,9 @@ fn runs(n_columns: usize, distances: &[u32]) -> Vec<(Range<usize>, usize)> {
     let mut runs = Vec::new();
     for &distance in distances {
         let from = (distance as usize).min(end);
-        runs.push((from..end, distance as usize));
+        if from < end {
+            runs.push((from..end, distance as usize));
+        }
         end = from;
     }
     runs.reverse();
@@ -120,16 +124,16 @@ fn runs(n_columns: usize, distances: &[u32]) -> Vec<(Range<usize>, usize)> {
 }
 
 /// Puts changes in the place of values.
-fn to_changes(row: &mut [u8], distances: &[u32]) {
-    for (columns, distance) in runs(row.len(), distances).into_iter().rev() {
-        columns.rev().for_each(|j| row[j] = row[j].wrapping_sub(row[j - distance]));
+fn to_changes(row: &mut [u8], runs: &[(Range<usize>, usize)]) {
+    for (columns, distance) in runs.iter().rev() {
+        columns.clone().rev().for_each(|j| row[j] = row[j].wrapping_sub(row[j - distance]));
     }
 }
 
 /// Puts values in the place of changes.
-fn from_changes(row: &mut [u8], distances: &[u32]) {
-    for (columns, distance) in runs(row.len(), distances) {
-        columns.for_each(|j| row[j] = row[j].wrapping_add(row[j - distance]));
+fn from_changes(row: &mut [u8], runs: &[(Range<usize>, usize)]) {
+    for (columns, distance) in runs {
+        columns.clone().for_each(|j| row[j] = row[j].wrapping_add(row[j - distance]));
     }
 }
 
@@ -235,8 +239,9 @@ impl Unpacker {
                 if distances.contains(&0) {
                     return Err(damaged("a matrix has columns that are told from themselves"));
                 }
+                let runs = runs(header.n_columns as usize, distances);
                 let rows = body[start..end].chunks_mut((header.n_columns as usize).max(1));
-                rows.for_each(|row| from_changes(row, distances));
+                rows.for_each(|row| from_changes(row, &runs));
                 header.form = Form::Steps;
             }
             start = end;
@@ -267,4 +272,34 @@ fn not_numbers() -> SurrogateFileError {
 
 pub(super) fn damaged(what: &str) -> SurrogateFileError {
     SurrogateFileError::Damaged { what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_from_the_nearest_kin_and_give_the_values_back() {
+        let values: Vec<u8> = (0..40_u32).map(|j| (j * j * 7 % 251) as u8).collect();
+        for distances in [vec![16, 8, 4, 1], vec![100, 3], vec![1], Vec::new()] {
+            let mut row = values.clone();
+            let runs = runs(row.len(), &distances);
+            to_changes(&mut row, &runs);
+            for j in 0..row.len() {
+                let nearest = distances.iter().find(|&&d| d as usize <= j);
+                let from = nearest.map_or(0, |&d| values[j - d as usize]);
+                assert_eq!(row[j], values[j].wrapping_sub(from), "{j} by {distances:?}");
+            }
+            from_changes(&mut row, &runs);
+            assert_eq!(row, values, "{distances:?}");
+        }
+    }
+
+    #[test]
+    fn a_column_cannot_be_told_from_itself() {
+        let header =
+            Header { n_rows: 1, n_columns: 2, form: Form::Changes(vec![0]), steps: vec![1.0] };
+        let error = Unpacker::new(vec![header], vec![1, 2], 0).err().unwrap().to_string();
+        assert!(error.contains("told from themselves"), "{error}");
+    }
 }
