@@ -60,7 +60,7 @@ def whole(value: Any, name: str, least: int, most: int | None = None) -> int | N
         value = int(value)
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}, but must be a whole number of at least {least}")
-    if most is not None and value > most:
+    if most is not None and int(value) > most:
         raise ValueError(f"{name} is {value}, but must be at most {most}")
     return int(value)
 
@@ -116,7 +116,7 @@ def seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.mtrand._rand.randint(2**31 - 1))
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        if not 0 <= random_state < 2**64:
+        if not 0 <= int(random_state) < 2**64:
             raise ValueError(f"random_state is {random_state}, but must be at least 0 and below 2**64")
         return int(random_state)
     if isinstance(random_state, np.random.RandomState):
