@@ -110,7 +110,8 @@ fn with_gaps(n_rows: usize) -> Dataset {
         _ => (i * 7 % 3) as u32 + u32::from(number(i, 9) > 0.8),
     };
     let mut columns = numbers.columns().to_vec();
-    columns.push(Column::categorical((0..n_rows).map(code).collect::<Vec<_>>(), 4));
+    let codes: Vec<u32> = (0..n_rows).map(code).collect();
+    columns.push(Column::categorical(codes, 4));
     Dataset::new(columns, numbers.labels().clone())
 }
 

@@ -89,6 +89,34 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
+/// Draws the mark of the series at a place: a circle, a triangle, a cross or a square, which are of different types.
+macro_rules! mark {
+    ($at:expr, $place:expr, $size:expr, |$element:ident| $draw:expr) => {{
+        let (at, own, size): (_, RGBColor, i32) = ($at, colour($place), $size);
+        match $place % 4 {
+            0 => {
+                let $element = Circle::new(at, size, own.filled());
+                $draw
+            }
+            1 => {
+                let $element = TriangleMarker::new(at, size + 1, own.filled());
+                $draw
+            }
+            2 => {
+                let $element = Cross::new(at, size, own.stroke_width(2));
+                $draw
+            }
+            _ => {
+                let side = size - i32::from(size > 2);
+                let square = Rectangle::new([(-side, -side), (side, side)], own.filled());
+                let $element = EmptyElement::at(at) + square;
+                $draw
+            }
+        }
+    }};
+}
+pub(crate) use mark;
+
 /// One series of a panel.
 pub(crate) struct Series {
     pub(crate) name: String,
@@ -182,9 +210,9 @@ pub(crate) fn tick(value: f64, is_log: bool) -> String {
     let value = if is_log { 10_f64.powf(value) } else { value };
     match value.abs() {
         v if v < 1e-9 => "0".to_owned(),
-        v if v < 0.0005 && v > 0.0 => format!("{value:.0e}"),
+        v if v < 0.0005 => format!("{value:.0e}"),
         // As many decimals as it takes.
-        _ => format!("{:.3}", value).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned(),
     }
 }
 
@@ -242,29 +270,12 @@ pub(crate) fn panel(area: &Area<'_>, axes: &Axes<'_>, series: &[Series]) -> Said
         let size = if own.is_line { 4 } else { 2 };
         let is_many = own.is_line && points.len() > 40;
         for &point in points.iter().filter(|_| !is_many) {
-            chart.draw_series([mark(point, own.colour, size)]).map_err(|e| e.to_string())?;
+            mark!(point, own.colour, size, |element| {
+                chart.draw_series([element]).map(|_| ()).map_err(|e| e.to_string())
+            })?;
         }
     }
     Ok(())
-}
-
-/// The mark of the series at a place: a circle, a triangle, a cross or a square.
-pub(crate) fn mark<'a, C: Clone + 'a>(
-    at: C,
-    place: usize,
-    size: i32,
-) -> DynElement<'a, SVGBackend<'a>, C> {
-    let own = colour(place);
-    match place % 4 {
-        0 => Circle::new(at, size, own.filled()).into_dyn(),
-        1 => TriangleMarker::new(at, size + 1, own.filled()).into_dyn(),
-        2 => Cross::new(at, size, own.stroke_width(2)).into_dyn(),
-        _ => {
-            let side = size - i32::from(size > 2);
-            let square = Rectangle::new([(-side, -side), (side, side)], own.filled());
-            (EmptyElement::at(at) + square).into_dyn()
-        }
-    }
 }
 
 /// The height of a legend of its own, in pixels.
@@ -281,7 +292,9 @@ pub(crate) fn legend(area: &Area<'_>, series: &[Series], columns: usize) -> Said
         let y = LEGEND_LINE * (at / columns) as i32 + 8;
         area.draw(&PathElement::new([(x, y), (x + 22, y)], colour.stroke_width(3)))
             .map_err(|e| e.to_string())?;
-        area.draw(&mark((x + 11, y), own.colour, 4)).map_err(|e| e.to_string())?;
+        mark!((x + 11, y), own.colour, 4, |element| {
+            area.draw(&element).map_err(|e| e.to_string())
+        })?;
         let style = (FONT, 12).into_font().color(&BLACK);
         area.draw(&Text::new(own.name.as_str(), (x + 28, y - 6), style))
             .map_err(|e| e.to_string())?;

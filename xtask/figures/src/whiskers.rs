@@ -165,7 +165,9 @@ fn whiskers(area: &Area<'_>, marks: &Marks, groups: &[&str], (title, room): (&st
         let (m, e) = (means[i], 2.0 * errors[i]);
         let whisker = PathElement::new([(m - e, y), (m + e, y)], colour.stroke_width(2));
         chart.draw_series([whisker]).map_err(|e| e.to_string())?;
-        chart.draw_series([mark((m, y), group + 1, 3)]).map_err(|e| e.to_string())?;
+        mark!((m, y), group + 1, 3, |element| {
+            chart.draw_series([element]).map(|_| ()).map_err(|e| e.to_string())
+        })?;
     }
     Ok(())
 }

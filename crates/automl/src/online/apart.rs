@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn a_share_of_each_class_is_kept_apart() {
         let codes: Vec<u32> = (0..100).map(|i| u32::from(i % 4 == 0)).collect();
-        let column = Column::numeric((0..100).map(f64::from).collect::<Vec<_>>());
+        let cells: Vec<f64> = (0..100).map(f64::from).collect();
+        let column = Column::numeric(cells);
         let dataset = Dataset::new(vec![column], Labels::from_codes(codes, 2));
         let (training, apart) = parted(&dataset, 0.2, 3);
         assert_eq!((training.n_rows(), apart.n_rows()), (80, 20));
