@@ -54,8 +54,8 @@ impl Ladder {
             column_share: 0.5,
             ..settings
         };
-        let is_rising = 1 < n_seen && best + 1 == n_seen;
-        let wants_more = is_rising || 2 * (best + 1) > self.first.len();
+        let is_rising = best + 1 == n_seen;
+        let wants_more = (is_rising && 1 < n_seen) || 2 * (best + 1) > self.first.len();
         let [next, later] = match wants_more {
             true => [HistogramBoosting { max_leaf_nodes: 127, ..slow.clone() }, few_columns(slow)],
             false => {
@@ -153,11 +153,12 @@ mod tests {
         let rising = ladder.climb(&seen(&ladder.first()[..2], &[0.2, 0.1])).unwrap();
         assert_eq!(rising.next[0], ladder.first()[2..]);
         assert_eq!(rising.next.len(), 2);
-        // Of one number of rounds nothing can be told, and past the best there is nothing to look for.
-        for errors in [&[0.2][..], &[0.1, 0.2]] {
-            let seen = seen(&ladder.first()[..errors.len()], errors);
-            assert_eq!(ladder.climb(&seen).unwrap().next.len(), 1);
-        }
+        // One number of rounds does not say whether larger trees are wanted, and past the best there is nothing to look for.
+        let one = ladder.climb(&seen(&ladder.first()[..1], &[0.2])).unwrap();
+        assert_eq!(one.next[0], ladder.first()[1..]);
+        assert!(space.pipeline(one.next[1][0]).to_string().contains("max_leaf_nodes=8"));
+        let falling = ladder.climb(&seen(&ladder.first()[..2], &[0.1, 0.2])).unwrap();
+        assert_eq!(falling.next.len(), 1);
     }
 
     #[test]

@@ -261,16 +261,16 @@ mod tests {
 
     #[test]
     fn what_was_seen_on_two_samples_says_what_a_sample_is_worth() {
-        // Errors do not fall at all, beyond what chance would do.
-        let flat = [seen(1, 0.4, 1_000), seen(0, 0.45, 1_000), seen(0, 0.45, 8_000)];
-        let steep = [seen(1, 0.4, 1_000), seen(0, 0.45, 1_000), seen(0, 0.15, 8_000)];
+        // The same on most rows, which was twice as much on few, or no more than that.
+        let steep = [seen(1, 0.4, 1_000), seen(0, 0.6, 1_000), seen(0, 0.3, 8_000)];
+        let flat = [seen(1, 0.4, 1_000), seen(0, 0.3, 1_000), seen(0, 0.3, 8_000)];
         let (flat, steep) = (after(&flat), after(&steep));
-        assert!(flat.mean()[1] > steep.mean()[1] + 0.05);
+        assert!(flat.mean()[1] > steep.mean()[1] + 0.01);
         // In one go or one by one, and whatever came first.
         let (mut looks, mut posterior) = (Looks::new(3).on_rows(1_000, 8_000), posterior());
-        let few = [seen(0, 0.45, 1_000), seen(1, 0.4, 1_000)];
+        let few = [seen(0, 0.3, 1_000), seen(1, 0.4, 1_000)];
         assert!(!looks.observe(&mut posterior, &few).unwrap());
-        assert!(looks.observe(&mut posterior, &[seen(0, 0.45, 8_000)]).unwrap());
+        assert!(looks.observe(&mut posterior, &[seen(0, 0.3, 8_000)]).unwrap());
         for j in 0..3 {
             assert!((flat.mean()[j] - posterior.mean()[j]).abs() < 1e-9);
         }

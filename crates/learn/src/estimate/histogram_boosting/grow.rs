@@ -257,8 +257,8 @@ impl<'a> Grower<'a> {
         self.spare_rows.resize(self.spare_rows.len().max(n), 0);
         let (rows, spare) = (&mut self.rows[start..end], &mut self.spare_rows[..n]);
         let size = if is_parallel(n) { n.div_ceil(rayon::current_num_threads()) } else { n.max(1) };
-        let owner = Owner::here();
         let n_lefts: Vec<usize> = if size < n {
+            let owner = Owner::here();
             let parts = rows.par_chunks_mut(size).zip(spare.par_chunks_mut(size));
             let part = |(rows, spare): (&mut [u32], &mut [u32])| {
                 owner.part(|| part(rows, spare, &is_left))
@@ -270,7 +270,9 @@ impl<'a> Grower<'a> {
         // Those that go left lie at the front of each part, the others in its spare rows.
         let mut n_left = 0;
         for (k, &own) in n_lefts.iter().enumerate() {
-            rows.copy_within(k * size..k * size + own, n_left);
+            if k * size > n_left {
+                rows.copy_within(k * size..k * size + own, n_left);
+            }
             n_left += own;
         }
         let mut at = n_left;
