@@ -176,7 +176,7 @@ enum Learned {
     Mean(Arc<Prior>),
     /// The regression, and the prior of what it leaves.
     Regression {
-        regression: Regression,
+        regression: Box<Regression>,
         around: Prior,
     },
 }
@@ -192,7 +192,7 @@ impl Learned {
         };
         let roots = known.mapv(|e| f64::from(e.max(0.0)).sqrt());
         let features: Vec<Vec<f64>> = rows.iter().map(|&i| way.features(&all.tables[i])).collect();
-        let regression = Regression::fit(&features, &roots, kernel);
+        let regression = Box::new(Regression::fit(&features, &roots, kernel));
         let left = regression.left_out_residuals().mapv(|r| r as f32);
         let around = Prior::fit(left.view(), Scale::Plain, &settings)?;
         Ok(Self::Regression { regression, around })
