@@ -22,7 +22,7 @@ use pitchpipe_surrogate::bayes::Prior;
 use pitchpipe_surrogate::complete::KernelModel;
 
 pub use columns::AddedBlock;
-pub(crate) use extend::DatasetEmbeddings;
+pub(crate) use extend::{DatasetEmbeddings, kernel_row};
 pub use extend::{DatasetRow, ExtendError, Extension, PipelineColumn};
 pub use facts::{CompletionFacts, RuntimeAccuracy, TrainedDataset, TrainingFacts};
 pub use file::SurrogateFileError;
