@@ -8,6 +8,7 @@ mod design;
 mod honesty;
 mod learn;
 mod meta;
+mod meta_train;
 mod peer;
 mod projection;
 mod promises;
@@ -20,6 +21,8 @@ mod table;
 mod wider;
 
 use clap::{Args, Subcommand};
+
+use crate::cluster;
 
 /// What to measure.
 #[derive(Args)]
@@ -52,6 +55,8 @@ enum What {
     Design,
     /// The test corpus within a time budget, next to scikit-learn's defaults and other AutoML systems.
     Automl(automl::Options),
+    /// Collecting on a Ray cluster beside the local collector, what the driver costs, and 1,000 cores simulated from that.
+    Cluster(cluster::Options),
     /// Pipelines finished in a fixed time, and errors on rows held out, with one thread and with more.
     Cores(cores::Options),
     /// Reported scores beside those on rows that the search has not seen, and on noise.
@@ -67,6 +72,8 @@ enum What {
     Columns(columns::Options),
     /// What published rows are worth beside our own, by searches on datasets left out.
     Meta(meta::Options),
+    /// Meta-training on a made store of thousands of datasets: time, peak memory, and how far off it is on fresh ones.
+    MetaTrain(meta_train::Options),
     /// The Python package: memory of a table handed over, overhead of `fit`, Ctrl-C, predictions next to AutoGluon, FLAML and
     /// a forest.
     Python(python::Options),
@@ -90,6 +97,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
+        What::Cluster(options) => cluster::bench(options),
         What::Cores(options) => cores::run(options),
         What::Honesty(options) => honesty::run(options),
         What::Report => report::run(),
@@ -98,6 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Design => design::run(),
         What::Columns(options) => columns::run(options),
         What::Meta(options) => meta::run(options),
+        What::MetaTrain(options) => meta_train::run(options),
         What::Projection(options) => projection::run(options),
         What::Python(options) => python::run(options),
         What::Surrogate(options) => surrogate::run(options),
