@@ -4,8 +4,8 @@ use pitchpipe_automl::offline::train::{Stack, StackRow, TrainMethod, Training};
 use pitchpipe_automl::offline::{About, SearchSpace, Seen};
 use pitchpipe_automl::surrogate::{DatasetRow, ErrorKind, Surrogate, TableSize};
 
-const N_DATASETS: usize = 80;
-const HELD: usize = 25;
+const N_DATASETS: usize = 90;
+const HELD: usize = 40;
 
 /// A number between 0 and 1 that depends on two others alone.
 fn uniform(a: usize, b: usize) -> f64 {
@@ -31,7 +31,7 @@ fn truth(space: &SearchSpace, dataset: usize, pipeline: usize) -> f64 {
     .clamp(0.01, 0.95)
 }
 
-/// The slice and a random 2 % of each dataset, with a little noise; every second has decided errors, too.
+/// The slice and a random 4 % of each dataset, with a little noise; every second has decided errors, too.
 fn stack() -> Stack {
     let space = SearchSpace::paper();
     let slice = space.behind(
@@ -39,7 +39,7 @@ fn stack() -> Stack {
     );
     let slice: Vec<usize> = slice.into_iter().map(|id| id.index()).collect();
     let row = |dataset: usize| {
-        let is_seen = |j: &usize| slice.contains(j) || uniform(dataset, *j) < 0.02;
+        let is_seen = |j: &usize| slice.contains(j) || uniform(dataset, *j) < 0.04;
         let seen = (0..space.n_pipelines()).filter(is_seen).map(|j| {
             let error = truth(&space, dataset, j) + 0.01 * (uniform(dataset, j + 7_000_000) - 0.5);
             Seen {
@@ -67,15 +67,17 @@ fn stack() -> Stack {
     Stack { space, rows, left_out: Vec::new(), too_few: Vec::new(), damaged: Vec::new() }
 }
 
-/// How far a surrogate is off on fresh datasets, of which it saw twenty pipelines.
-fn off_by(surrogate: &Surrogate) -> f64 {
+/// How far a surrogate is off on fresh datasets, of which it saw so many pipelines.
+fn off_by(surrogate: &Surrogate, n_looks: usize) -> f64 {
     let (space, prior) = (surrogate.space(), surrogate.prior(ErrorKind::Native).expect("trained"));
     let mut squares = 0.0;
     for dataset in N_DATASETS..N_DATASETS + 10 {
-        let at: Vec<usize> = (0..20).map(|k| k * 1171 + dataset).collect();
+        let at: Vec<usize> = (0..n_looks).map(|k| k * 1171 + dataset).collect();
         let errors: Vec<f64> = at.iter().map(|&j| truth(space, dataset, j)).collect();
         let mut posterior = prior.posterior();
-        posterior.observe(&at, &errors).expect("observed");
+        if n_looks > 0 {
+            posterior.observe(&at, &errors).expect("observed");
+        }
         let predicted = posterior.predict();
         let all = 0..space.n_pipelines();
         squares += all.map(|j| (predicted[j] - truth(space, dataset, j)).powi(2)).sum::<f64>()
@@ -87,14 +89,14 @@ fn off_by(surrogate: &Surrogate) -> f64 {
 #[test]
 fn datasets_that_pass_by_teach_as_much_as_those_that_are_held() {
     let stack = stack();
-    let held = Training::default().run(&stack).expect("trained");
-    let streamed = Training { at_once: HELD, ..Training::default() }.run(&stack).expect("trained");
-    let few = stack.select(|row| {
-        row.name.trim_start_matches("made-").parse::<usize>().is_ok_and(|i| i < HELD)
-    });
-    let of_few = Training::default().run(&few).expect("trained");
-    let (whole, blocks, few) = (off_by(&held), off_by(&streamed), off_by(&of_few));
-    assert!(blocks < 1.25 * whole + 0.002, "{blocks} in blocks, {whole} held, {few} of few");
+    let methods = vec![TrainMethod::Tensor, TrainMethod::Bayes];
+    let training = Training { methods, ..Training::default() };
+    let held = training.run(&stack).expect("trained");
+    let streamed = Training { at_once: HELD, ..training }.run(&stack).expect("trained");
+    let (whole, blocks) = (off_by(&held, 20), off_by(&streamed, 20));
+    assert!(blocks < 1.5 * whole + 0.01, "{blocks} in blocks, {whole} held");
+    let unseen = off_by(&streamed, 0);
+    assert!(blocks < 0.7 * unseen, "{blocks} after twenty pipelines, {unseen} after none");
     assert!(
         streamed.facts().datasets.len() == N_DATASETS
             && streamed.facts().n_entries == stack.n_entries()
@@ -105,11 +107,9 @@ fn datasets_that_pass_by_teach_as_much_as_those_that_are_held() {
     };
     assert!(best(&streamed) < best(&held) + 0.01, "{} {}", best(&streamed), best(&held));
     for method in ["tensor", "decided"] {
-        let error = |surrogate: &Surrogate| {
-            let done = surrogate.facts().completions.iter().find(|c| c.method == method);
-            done.expect("completed").held_out_error
-        };
-        assert!(error(&streamed) < 3.0 * error(&held) + 1e-3, "{method}");
+        let done = streamed.facts().completions.iter().find(|c| c.method == method);
+        let error = done.expect("completed").held_out_error;
+        assert!(error < 0.05, "{method}: {error}");
     }
 }
 
