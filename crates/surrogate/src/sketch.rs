@@ -123,8 +123,8 @@ mod tests {
         e.axis_chunks_iter(ndarray::Axis(0), 7).for_each(|block| sketch.push(block).unwrap());
         let done = sketch.finish().unwrap();
         let (wanted, got) = (e.t().dot(&e), done.rows.t().dot(&done.rows));
-        assert!((&wanted - &got).iter().all(|d| d.abs() < 1e-3));
-        assert!(done.lost().iter().all(|&l| l < 1e-3));
+        assert!((&wanted - &got).iter().all(|d| d.abs() < 5e-3));
+        assert!(done.lost().iter().all(|&l| l < 5e-3));
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         assert!((&wanted - &got).iter().all(|d| d.abs() < 1e-2));
         for (j, lost) in done.lost().into_iter().enumerate() {
             let own = f64::from(wanted[(j, j)] - got[(j, j)]);
-            assert!((lost - own).abs() < 1e-3, "{j}: {lost} {own}");
+            assert!((lost - own).abs() < 5e-3, "{j}: {lost} {own}");
         }
     }
 

@@ -138,12 +138,11 @@ mod tests {
         let tucker = Tucker::fit(e.view(), &[3, 4, 6], 3).unwrap();
         let model = RowModel::of_tucker(&tucker, 30, 1e-8).unwrap();
         let flat: Vec<f64> = e.iter().copied().collect();
-        let observed: Vec<Vec<(u32, f32)>> = (0..30)
-            .map(|i| {
-                (0..40).filter(|j| (i + j) % 3 == 0).map(|j| (j as u32, flat[i * 40 + j] as f32))
-            })
-            .map(Iterator::collect)
-            .collect();
+        let of_row = |i: usize| -> Vec<(u32, f32)> {
+            let seen = (0..40_usize).filter(|j| (i + j) % 3 == 0);
+            seen.map(|j| (j as u32, flat[i * 40 + j] as f32)).collect()
+        };
+        let observed: Vec<Vec<(u32, f32)>> = (0..30).map(of_row).collect();
         let completed = model.complete(&observed).unwrap();
         for (&got, &wanted) in completed.iter().zip(&flat) {
             assert!((f64::from(got) - wanted).abs() < 1e-2, "{got} {wanted}");
