@@ -10,16 +10,17 @@
 #SBATCH --requeue
 set -euo pipefail
 corpus=$1 store=$2
+port=${RAY_PORT:-6379}
 mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
 head=${nodes[0]}
-address=$(srun --nodes=1 --ntasks=1 -w "$head" hostname --ip-address | awk '{print $1}'):6379
+address=$(srun --nodes=1 --ntasks=1 -w "$head" hostname --ip-address | awk '{print $1}'):$port
 
 srun --nodes=1 --ntasks=1 --overlap -w "$head" \
-    ray start --head --port=6379 --num-cpus="$SLURM_CPUS_PER_TASK" --block &
-sleep 10
+    ray start --head --port="$port" --num-cpus="$SLURM_CPUS_PER_TASK" --block > ray-head.log 2>&1 &
+until ray status --address="$address" > /dev/null 2>&1; do sleep 1; done
 if [ "${#nodes[@]}" -gt 1 ]; then
     srun --nodes=$((${#nodes[@]} - 1)) --ntasks=$((${#nodes[@]} - 1)) --overlap --exclude="$head" \
-        ray start --address="$address" --num-cpus="$SLURM_CPUS_PER_TASK" --block &
-    sleep 10
+        ray start --address="$address" --num-cpus="$SLURM_CPUS_PER_TASK" --block > ray-workers.log 2>&1 &
 fi
-pitchpipe meta collect "$corpus" --store "$store" --engine ray --address "$address" --keep-going
+# Workers may come later: the driver looks every two seconds how many there are.
+pitchpipe meta collect "$corpus" --store "$store" --engine ray --address "$address" --keep-going "${@:3}"

@@ -3,6 +3,7 @@
 mod add_estimator;
 mod agreement;
 mod bench;
+mod cluster;
 mod corpus;
 mod experiment;
 mod fuzz;

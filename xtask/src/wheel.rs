@@ -8,8 +8,8 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::python;
 use crate::tests::run;
+use crate::{cluster, python};
 
 /// A wheel may take no more bytes.
 const MOST_BYTES: u64 = 20_000_000;
@@ -110,8 +110,8 @@ pub(crate) fn install(python: &Path, package: &Path) -> Result<(), String> {
         .arg(package))
 }
 
-/// Runs the package's own tests on the wheel, in environments that have nothing else of ours.
-pub(crate) fn test() -> Result<(), String> {
+/// Runs the package's own tests on the wheel, in environments that have nothing else of ours; then those on a cluster.
+pub(crate) fn test(in_ci: bool) -> Result<(), String> {
     let wheel = build()?;
     for environment in ["python-newest", "python-oldest"] {
         let python = python::environment(environment)?;
@@ -120,5 +120,6 @@ pub(crate) fn test() -> Result<(), String> {
             .args(["-m", "pytest", "-q", "crates/python/tests"])
             .current_dir(python::root()))?;
     }
-    check::wheel_on_oldest_and_newest(&wheel)
+    check::wheel_on_oldest_and_newest(&wheel)?;
+    cluster::test(&wheel, in_ci)
 }

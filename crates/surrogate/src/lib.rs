@@ -52,6 +52,7 @@ pub mod runtime;
 mod scalar;
 pub mod search;
 pub mod simulate;
+pub mod sketch;
 mod small;
 pub mod tensor;
 pub mod tucker;

@@ -10,6 +10,7 @@ mod honesty;
 mod learn;
 mod memory;
 mod meta;
+mod meta_train;
 mod peer;
 mod predict;
 mod projection;
@@ -23,6 +24,8 @@ mod table;
 mod wider;
 
 use clap::{Args, Subcommand};
+
+use crate::cluster;
 
 /// What to measure.
 #[derive(Args)]
@@ -61,6 +64,8 @@ enum What {
     Design,
     /// The test corpus within a time budget, next to scikit-learn's defaults and other AutoML systems.
     Automl(automl::Options),
+    /// Collecting on a Ray cluster beside the local collector, what the driver costs, and 1,000 cores simulated from that.
+    Cluster(cluster::Options),
     /// Pipelines finished in a fixed time, and errors on rows held out, with one thread and with more.
     Cores(cores::Options),
     /// Reported scores beside those on rows that the search has not seen, and on noise.
@@ -76,6 +81,8 @@ enum What {
     Columns(columns::Options),
     /// What published rows are worth beside our own, by searches on datasets left out.
     Meta(meta::Options),
+    /// Meta-training on a made store of thousands of datasets: time, peak memory, and how far off it is on fresh ones.
+    MetaTrain(meta_train::Options),
     /// The Python package: memory of a table handed over, overhead of `fit`, Ctrl-C, predictions next to AutoGluon, FLAML and
     /// a forest.
     Python(python::Options),
@@ -102,6 +109,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Learn(options) => learn::run(options),
         What::Slice(options) => slice::run(options),
         What::Automl(options) => automl::run(options),
+        What::Cluster(options) => cluster::bench(options),
         What::Cores(options) => cores::run(options),
         What::Honesty(options) => honesty::run(options),
         What::Report => report::run(),
@@ -110,6 +118,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         What::Design => design::run(),
         What::Columns(options) => columns::run(options),
         What::Meta(options) => meta::run(options),
+        What::MetaTrain(options) => meta_train::run(options),
         What::Projection(options) => projection::run(options),
         What::Python(options) => python::run(options),
         What::Surrogate(options) => surrogate::run(options),

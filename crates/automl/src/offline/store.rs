@@ -150,12 +150,16 @@ impl Store {
         entries: Vec<Entry>,
     ) -> Result<(), OfflineError> {
         let shard = Shard { dataset: dataset.to_owned(), facts, entries };
-        let bytes = shard.to_bytes(&self.space)?;
+        self.append_bytes(dataset, &shard.to_bytes(&self.space)?)
+    }
+
+    /// Adds a shard of one dataset as the bytes that it is already.
+    pub(super) fn append_bytes(&self, dataset: &str, bytes: &[u8]) -> Result<(), OfflineError> {
         let folder = self.folder.join(SHARDS).join(dataset);
         fs::create_dir_all(&folder).map_err(at(&folder))?;
         let number =
             names_in(&folder)?.iter().filter_map(|n| number_of(n)).max().map_or(0, |n| n + 1);
-        write_whole(&folder.join(format!("{number:04}-{:016x}.parquet", hash(&bytes))), &bytes)
+        write_whole(&folder.join(format!("{number:04}-{:016x}.parquet", hash(bytes))), bytes)
     }
 
     /// What the finished entries of a dataset came to, without the readable rest: much sooner read.

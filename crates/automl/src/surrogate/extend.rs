@@ -381,26 +381,35 @@ fn with_column(
     Prior::from_parts(scale, mean, factor.view(), prior.noise().to_vec())
 }
 
-/// A row more in the dictionary: `d = e_S Z_Sᵀ (Z_S Z_Sᵀ + alpha I)⁻¹` (`Eq.KFMC_ose0`, with its inverse).
+/// A row more in the dictionary.
 fn kernel_with_row(
     model: &KernelModel<f32>,
     observed: &[(usize, f64)],
 ) -> Result<KernelModel<f32>, SurrogateError> {
     check(observed, model.n_pipelines())?;
     let mut parts = KernelParts::from(model.clone());
-    let m = parts.n_datasets;
-    let r = parts.atoms.len() / m;
+    let (d, mean) = kernel_row(&parts, observed)?;
+    let atoms = parts.atoms.chunks(parts.n_datasets).zip(&d);
+    parts.atoms = atoms.flat_map(|(atom, &d)| atom.iter().copied().chain([d as f32])).collect();
+    parts.n_datasets += 1;
+    parts.row_means.push(mean);
+    KernelModel::try_from(parts)
+}
+
+/// A new dataset's row of the dictionary, `d = e_S Z_Sᵀ (Z_S Z_Sᵀ + alpha I)⁻¹` (`Eq.KFMC_ose0`, with its inverse), and the
+/// mean of its errors.
+pub(crate) fn kernel_row(
+    parts: &KernelParts<f32>,
+    observed: &[(usize, f64)],
+) -> Result<(Vec<f64>, f64), SurrogateError> {
+    let r = parts.atoms.len() / parts.n_datasets;
     let code = |j: usize| parts.codes[j * r..(j + 1) * r].iter().map(|&z| f64::from(z)).collect();
     let rows: Vec<(Vec<f64>, f64)> = observed.iter().map(|&(j, e)| (code(j), e)).collect();
     let d = ridge(&rows, &vec![1.0 / KERNEL_RIDGE; r], 1.0)?;
     let n = parts.codes.len() / r;
     let predicted = |z: &[f32]| z.iter().zip(&d).map(|(&z, d)| f64::from(z) * d).sum::<f64>();
     let mean = parts.codes.chunks(r).map(predicted).sum::<f64>() / n as f64;
-    let atoms = parts.atoms.chunks(m).zip(&d);
-    parts.atoms = atoms.flat_map(|(atom, &d)| atom.iter().copied().chain([d as f32])).collect();
-    parts.n_datasets += 1;
-    parts.row_means.push(mean);
-    KernelModel::try_from(parts)
+    Ok((d, mean))
 }
 
 fn check(observed: &[(usize, f64)], size: usize) -> Result<(), SurrogateError> {

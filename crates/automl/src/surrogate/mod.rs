@@ -26,7 +26,7 @@ use paper::PackedPaper;
 use parts::{PackedEmbedding, PackedKernel, PackedPrior};
 
 pub use columns::AddedBlock;
-pub(crate) use extend::DatasetEmbeddings;
+pub(crate) use extend::{DatasetEmbeddings, kernel_row};
 pub use extend::{DatasetRow, ExtendError, Extension, PipelineColumn};
 pub use facts::{CompletionFacts, RuntimeAccuracy, TrainedDataset, TrainingFacts};
 pub use file::SurrogateFileError;

@@ -186,6 +186,10 @@ pub(crate) struct TrainArgs {
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
 
+    /// Hold the completed errors of at most this many datasets in memory; of more, all are learned from block by block
+    #[arg(long, value_name = "DATASETS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    pub(crate) at_once: u32,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -43,6 +43,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<String, Failure> {
         rank: args.rank.map(usize::from),
         published_weight: args.published_weight,
         seed: args.seed,
+        at_once: args.at_once as usize,
     };
     let surrogate = train(training, &stack)?;
     surrogate.write(&args.out)?;

@@ -70,7 +70,7 @@ class _Carrier:
         self.data: dict[int, Any] = {}
         self.running: dict[Any, tuple[int, bool]] = {}
         self.remote = ray.remote(_task)
-        self.n_workers, self.looked = 1, 0.0
+        self.n_workers, self.most_memory, self.looked = 1, 0.0, 0.0
 
     def run(self) -> None:
         while True:
@@ -104,9 +104,11 @@ class _Carrier:
         return True
 
     def _look(self) -> None:
-        """How many workers there are: clusters grow and shrink."""
+        """How many workers there are, and the memory of the largest node: clusters grow and shrink."""
         if time.monotonic() - self.looked > LOOK:
-            self.n_workers = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+            alive = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+            self.n_workers = max(1, int(sum(node.get("CPU", 0.0) for node in alive)))
+            self.most_memory = 0.9 * max((node.get("memory", 0.0) for node in alive), default=0.0)
             self.looked = time.monotonic()
 
     def _send(self, task: dict[str, Any]) -> Any:
@@ -114,16 +116,12 @@ class _Carrier:
         memory = task.get("memory_bytes", 0)
         # A task that is expected to need more than a node has would wait for ever: it is tried all the same.
         options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
-        if memory and memory < self._most_memory():
+        if memory and memory < self.most_memory:
             options["memory"] = memory
         data = None if is_elsewhere else self._bytes(task["table"], place)
         what = {"version": __version__, "name": name, "place": place, "target": target, "staging": self.staging}
         item = (task["item"], task["limit_secs"]) if task["task"] == "run" else None
         return self.remote.options(name=f"{task['task']} {name}", **options).remote(what, data, self.facts, item)
-
-    def _most_memory(self) -> float:
-        nodes = [node["Resources"].get("memory", 0.0) for node in self.ray.nodes() if node["Alive"]]
-        return 0.9 * max(nodes, default=0.0)
 
     def _bytes(self, table: int, place: str) -> Any:
         """A file's bytes in the object store, from where each node fetches them once."""

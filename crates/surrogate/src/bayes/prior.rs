@@ -9,6 +9,7 @@ use ndarray::{Array2, ArrayView2};
 use crate::bayes::{Posterior, Separable};
 use crate::error::SurrogateError;
 use crate::panels::Panels;
+use crate::sketch::Sketched;
 
 /// The scale on which values are taken to be Gaussian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -85,6 +86,34 @@ impl Prior {
     ) -> Result<Self, SurrogateError> {
         let rows = PriorRows::new(rows, scale)?;
         rows.fit(&vec![1.0; rows.n_datasets()], settings)
+    }
+
+    /// Learns the prior from more rows than are held: their mean on `scale`, and a sketch of their deviations from it, each
+    /// times the root of its weight; `weights` are those of all rows. What the sketch lost goes to the noise.
+    pub fn of_sketch(
+        scale: Scale,
+        mean: &[f64],
+        deviations: &Sketched,
+        weights: &[f64],
+        settings: &PriorSettings,
+    ) -> Result<Self, SurrogateError> {
+        let (k, n) = deviations.rows.dim();
+        if mean.len() != n {
+            let (what, got) = ("mean of a sketch", mean.len());
+            return Err(SurrogateError::Size { what, wanted: n, got });
+        }
+        let (total, freedom) = total_and_freedom(weights)?;
+        // Rows with the same mean and covariance: each direction of the sketch on both sides of the mean.
+        let size = ((2 * k - 1) as f64 / (2.0 * freedom)).sqrt();
+        let rows = Mat::from_fn(2 * k, n, |i, j| {
+            let side = if i % 2 == 0 { size } else { -size };
+            (mean[j] + side * f64::from(deviations.rows[(i / 2, j)])) as f32
+        });
+        let rows = PriorRows { scale, gram: gram(rows.as_ref()), rows };
+        let mut prior = rows.fit(&vec![1.0; 2 * k], settings)?;
+        let lost = deviations.lost();
+        prior.noise.iter_mut().zip(&lost).for_each(|(noise, lost)| *noise += lost / total);
+        Ok(prior)
     }
 
     /// Puts a prior together from its parts: means, `rank x n` factor (covariance `Lᵀ L`), and noise
@@ -244,16 +273,7 @@ impl PriorRows {
         if weights.len() != m {
             return Err(SurrogateError::Size { what: "weights", wanted: m, got: weights.len() });
         }
-        if let Some(at) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-            let (name, value) = ("weight of a dataset", weights[at]);
-            return Err(SurrogateError::Setting { name, value, wanted: "zero or more" });
-        }
-        let total: f64 = weights.iter().sum();
-        // The unbiased divisor, which for equal weights is their number less one.
-        let freedom = total - weights.iter().map(|w| w * w).sum::<f64>() / total;
-        if total <= 0.0 || freedom <= total * 1e-9 {
-            return Err(SurrogateError::Empty { what: "prior: fewer than two datasets" });
-        }
+        let (total, freedom) = total_and_freedom(weights)?;
         if !settings.noise.is_finite() || settings.noise <= 0.0 {
             let (name, value) = ("noise of the prior", settings.noise);
             return Err(SurrogateError::Setting { name, value, wanted: "above zero" });
@@ -380,6 +400,20 @@ impl PriorRows {
         };
         (0..mean.len()).map(residual).collect()
     }
+}
+
+/// The sum of weights, and the divisor of a covariance: unbiased, for equal weights their number less one.
+fn total_and_freedom(weights: &[f64]) -> Result<(f64, f64), SurrogateError> {
+    if let Some(at) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        let (name, value) = ("weight of a dataset", weights[at]);
+        return Err(SurrogateError::Setting { name, value, wanted: "zero or more" });
+    }
+    let total: f64 = weights.iter().sum();
+    let freedom = total - weights.iter().map(|w| w * w).sum::<f64>() / total;
+    if total <= 0.0 || freedom <= total * 1e-9 {
+        return Err(SurrogateError::Empty { what: "prior: fewer than two datasets" });
+    }
+    Ok((total, freedom))
 }
 
 /// `R Rᵀ`: products in f32 over stretches of columns, summed in f64.

@@ -74,6 +74,11 @@ pub(super) trait Model<T> {
 pub(super) struct Shrinkage(f64);
 
 impl Shrinkage {
+    #[cfg(test)]
+    pub(super) fn of_noise(noise: f64) -> Self {
+        Self(noise)
+    }
+
     /// The share that a component of the given energy keeps, when noise from `columns` is in it.
     pub(super) fn kept(self, energy: f64, columns: usize) -> f64 {
         if self.0 == 0.0 {

@@ -1,5 +1,6 @@
 //! Completion: what pipelines would have scored where they were not run.
 
+mod by_row;
 mod choose;
 mod em;
 mod fill;
@@ -15,6 +16,7 @@ use rayon::prelude::*;
 use crate::algebra::multiply;
 use crate::{PartialTensor, Scalar, SurrogateError};
 
+pub use by_row::RowModel;
 pub use choose::{Choice, HELD_OUT, choose_ranks, complete};
 pub use em::{EmOptions, Progress};
 pub use fill::Additive;
@@ -28,7 +30,11 @@ pub use tucker::{
 const COLUMN_BLOCK: usize = 1464;
 
 /// `out = a b` with the columns of `b` shared among threads.
-fn multiply_by_columns<T: Scalar>(out: MatMut<'_, T>, a: MatRef<'_, T>, b: MatRef<'_, T>) {
+pub(crate) fn multiply_by_columns<T: Scalar>(
+    out: MatMut<'_, T>,
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+) {
     out.par_col_chunks_mut(COLUMN_BLOCK).enumerate().for_each(|(block, out)| {
         let width = out.ncols();
         multiply(out, a, b.subcols(block * COLUMN_BLOCK, width));

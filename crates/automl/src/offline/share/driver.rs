@@ -5,7 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use pitchpipe_learn::{PipelineId, SearchSpace};
+use pitchpipe_learn::PipelineId;
+use pitchpipe_learn::search_space::Mapping;
 use serde::Serialize;
 
 use super::cut::{Queue, Share};
@@ -111,7 +112,16 @@ pub struct Driver {
     sharing: Sharing,
     store: Store,
     runtimes: Arc<Surrogate>,
+    /// The store's pipelines by their numbers in the surrogate that predicts runtimes.
+    known: Vec<Option<PipelineId>>,
+    /// The collection's pipelines by their numbers in the store, once a table was planned.
+    mapping: Option<Arc<Mapping>>,
     tables: Vec<Table>,
+    /// Tables by their stage, so that a step costs the same among ten tables and among ten thousand.
+    unread: BTreeSet<usize>,
+    open: BTreeSet<usize>,
+    n_measuring: usize,
+    n_over: usize,
     again: VecDeque<Attempt>,
     running: BTreeMap<u64, Running>,
     next_id: u64,
@@ -195,14 +205,24 @@ impl Driver {
         tell: impl FnMut(Event) + Send + 'static,
     ) -> Self {
         let status = Status { n_tables: tables.len(), ..Status::default() };
+        let unread = (0..tables.len()).collect();
+        let runtimes = Surrogate::embedded();
+        let space = store.space();
+        let known = space.ids().map(|id| runtimes.space().find(&space.pipeline(id))).collect();
         let tables =
             tables.into_iter().map(|table| Table { table, stage: Stage::Unread, n_lost: 0 });
         Self {
             collection,
             sharing,
             store,
-            runtimes: Surrogate::embedded(),
+            runtimes,
+            known,
+            mapping: None,
             tables: tables.collect(),
+            unread,
+            open: BTreeSet::new(),
+            n_measuring: 0,
+            n_over: 0,
             again: VecDeque::new(),
             running: BTreeMap::new(),
             next_id: 0,
@@ -249,9 +269,9 @@ impl Driver {
         }
         let left = self.secs_left();
         let wanted_ahead = AHEAD * self.sharing.longest.as_secs_f64() * self.n_workers as f64;
-        let unread = self.tables.iter().position(|t| matches!(t.stage, Stage::Unread));
-        if let Some(table) = unread.filter(|_| left < wanted_ahead && self.may_measure()) {
-            self.tables[table].stage = Stage::Measuring;
+        let unread = self.unread.first().copied();
+        let may_measure = self.n_measuring < self.n_workers;
+        if let Some(table) = unread.filter(|_| left < wanted_ahead && may_measure) {
             return self.measure(table);
         }
         let is_last = unread.is_none();
@@ -268,6 +288,7 @@ impl Driver {
     /// A table was read, and this is how large it is.
     pub fn measured(&mut self, id: u64, measured: Measured) -> Result<(), OfflineError> {
         let Some(Running::Measure { table }) = self.running.remove(&id) else { return Ok(()) };
+        self.n_measuring -= 1;
         self.status.n_tasks += 1;
         let name = self.tables[table].table.name.clone();
         let Measured { about, target } = measured;
@@ -287,6 +308,7 @@ impl Driver {
             done: n_done,
         });
         self.tables[table].stage = Stage::Planned(Box::new(planned));
+        self.open.insert(table);
         self.close_if_over(table);
         self.write_if_due()
     }
@@ -296,7 +318,7 @@ impl Driver {
         let Some(Running::Run(attempt)) = self.running.remove(&id) else { return Ok(()) };
         let table = attempt.table;
         let name = self.tables[table].table.name.clone();
-        let Shard { dataset, facts, mut entries } = match Shard::from_bytes(shard) {
+        let Shard { dataset, facts, mut entries } = match Shard::from_bytes(shard.clone()) {
             Ok(shard) => shard,
             Err(error) => return self.again_later(attempt, Failed::There(error.to_string())),
         };
@@ -306,6 +328,7 @@ impl Driver {
             let reason = "the worker read another table than the driver had measured".to_owned();
             return self.again_later(attempt, Failed::There(reason));
         }
+        let n_came = entries.len();
         entries.retain(|entry| planned.done.insert(entry.pipeline));
         let secs: f64 = entries.iter().map(|e| f64::from(e.marginal_s)).sum();
         let n_entries = entries.len();
@@ -317,7 +340,12 @@ impl Driver {
         planned.pace.add(secs, attempt.share.secs * came);
         self.pace.add(secs, attempt.share.secs * came);
         if n_entries > 0 {
-            self.store.append(&name, facts, entries)?;
+            // Encoding is most of what a shard costs the driver, and the worker has done it.
+            if n_entries == n_came {
+                self.store.append_bytes(&name, &shard)?;
+            } else {
+                self.store.append(&name, facts, entries)?;
+            }
             self.summary.n_added += n_entries;
             self.summary.cpu_secs += secs;
             self.status.n_done += n_entries;
@@ -340,6 +368,7 @@ impl Driver {
         match self.running.remove(&id) {
             Some(Running::Run(attempt)) => self.again_later(attempt, how),
             Some(Running::Measure { table }) => {
+                self.n_measuring -= 1;
                 let attempt = self.tables[table].n_lost;
                 let (reason, most) = match how {
                     // A table that cannot be read is not read better elsewhere.
@@ -350,6 +379,7 @@ impl Driver {
                     self.status.n_retries += 1;
                     self.tables[table].n_lost += 1;
                     self.tables[table].stage = Stage::Unread;
+                    self.unread.insert(table);
                     return self.write_if_due();
                 }
                 self.skip(table, reason);
@@ -375,7 +405,7 @@ impl Driver {
         Status {
             elapsed_secs: elapsed,
             written_at: since_1970.map_or(0.0, |d| d.as_secs_f64()),
-            n_tables_done: self.tables.iter().filter(|t| matches!(t.stage, Stage::Over)).count(),
+            n_tables_done: self.n_over,
             n_added: self.summary.n_added,
             cpu_secs: self.summary.cpu_secs,
             entries_per_sec: self.summary.n_added as f64 / elapsed.max(1e-9),
@@ -387,13 +417,11 @@ impl Driver {
         }
     }
 
-    fn may_measure(&self) -> bool {
-        let measuring = self.tables.iter().filter(|t| matches!(t.stage, Stage::Measuring)).count();
-        measuring < self.n_workers
-    }
-
     fn measure(&mut self, table: usize) -> Next {
         let id = self.number();
+        self.unread.remove(&table);
+        self.n_measuring += 1;
+        self.tables[table].stage = Stage::Measuring;
         self.running.insert(id, Running::Measure { table });
         Next::Run(Task::Measure { id, table })
     }
@@ -420,7 +448,7 @@ impl Driver {
     /// The next share: as long as the longest while there is much to do, shorter towards the end, so that the last tasks end
     /// together.
     fn cut(&mut self, left: f64, is_last: bool) -> Option<Attempt> {
-        let table = self.tables.iter().position(|t| match &t.stage {
+        let table = self.open.iter().copied().find(|&table| match &self.tables[table].stage {
             Stage::Planned(planned) => !planned.queue.is_empty(),
             _ => false,
         })?;
@@ -444,21 +472,25 @@ impl Driver {
 
     /// CPU seconds that what is planned and not begun is expected to take.
     fn secs_left(&self) -> f64 {
-        let left = |(at, table): (usize, &Table)| match &table.stage {
-            Stage::Planned(planned) => planned.queue.secs() * self.ratio(at),
+        let left = |&table: &usize| match &self.tables[table].stage {
+            Stage::Planned(planned) => planned.queue.secs() * self.ratio(table),
             _ => 0.0,
         };
-        self.tables.iter().enumerate().map(left).sum()
+        self.open.iter().map(left).sum()
     }
 
-    fn plan(&self, name: &str, about: About) -> Result<Planned, OfflineError> {
+    fn plan(&mut self, name: &str, about: About) -> Result<Planned, OfflineError> {
         let content = about.content.clone().unwrap_or_default();
         let mut damaged = Vec::new();
         let mut done = self.store.done(name, &content, &mut damaged)?;
         let entries = self.store.entries(name, &mut damaged)?;
         let spent = entries.values().map(|e| f64::from(e.marginal_s)).sum();
-        let space: &SearchSpace = self.store.space();
-        let mapping = self.collection.space.manifest().check(space)?;
+        let space = &Arc::clone(self.store.space());
+        let mapping = match &self.mapping {
+            Some(mapping) => Arc::clone(mapping),
+            None => Arc::new(self.collection.space.manifest().check(space)?),
+        };
+        self.mapping = Some(Arc::clone(&mapping));
         let number = |id: PipelineId| mapping.get(id.into()).map(u32::from);
         let mut planned = BTreeSet::new();
         let batches: Vec<Vec<u32>> = batches(&self.collection.space, &self.collection.scope, name)
@@ -471,8 +503,7 @@ impl Driver {
             .collect();
         // Entries that another scope asked for are none of this run's business.
         done.retain(|number| planned.contains(number));
-        let secs =
-            predicted_secs(self.runtimes.runtimes(), self.runtimes.space(), space, &about.size);
+        let secs = predicted_secs(self.runtimes.runtimes(), &self.known, &about.size);
         let mut queue = Queue::new(space, batches, &secs);
         let is_spent = |cap: Duration| spent >= cap.as_secs_f64();
         if self.collection.dataset_cap.is_some_and(is_spent) {
@@ -539,15 +570,20 @@ impl Driver {
     fn close_if_over(&mut self, table: usize) {
         let planned = self.planned(table);
         if planned.queue.is_empty() && planned.n_open == 0 {
-            self.tables[table].stage = Stage::Over;
-            self.over.push(table);
+            self.end_table(table);
         }
+    }
+
+    fn end_table(&mut self, table: usize) {
+        self.tables[table].stage = Stage::Over;
+        self.open.remove(&table);
+        self.n_over += 1;
+        self.over.push(table);
     }
 
     fn skip(&mut self, table: usize, reason: String) {
         let dataset = self.tables[table].table.name.clone();
-        self.tables[table].stage = Stage::Over;
-        self.over.push(table);
+        self.end_table(table);
         self.summary.skipped.push((dataset.clone(), reason.clone()));
         (self.tell)(Event::Skipped { dataset, reason });
     }
@@ -599,14 +635,8 @@ impl fmt::Debug for Driver {
 }
 
 /// Seconds that each pipeline of a space takes alone; those that the surrogate does not know take the mean of the others.
-fn predicted_secs(
-    runtimes: &Runtimes,
-    known: &SearchSpace,
-    space: &SearchSpace,
-    size: &TableSize,
-) -> Vec<f64> {
+fn predicted_secs(runtimes: &Runtimes, known: &[Option<PipelineId>], size: &TableSize) -> Vec<f64> {
     let predicted = runtimes.predict_secs(size);
     let mean = predicted.iter().sum::<f64>() / predicted.len().max(1) as f64;
-    let secs = |id| known.find(&space.pipeline(id)).map_or(mean, |id| predicted[id.index()]);
-    space.ids().map(secs).collect()
+    known.iter().map(|id| id.map_or(mean, |id| predicted[id.index()])).collect()
 }

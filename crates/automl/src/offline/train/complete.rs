@@ -8,7 +8,7 @@ use pitchpipe_surrogate::complete::{
 use pitchpipe_surrogate::{PartialTensor, SurrogateError};
 
 /// Ranks are chosen on this many datasets at most; more cost time and hardly change the choice.
-const TRIAL_DATASETS: usize = 120;
+pub(super) const TRIAL_DATASETS: usize = 120;
 /// Rounds after which a completion has settled, on tensors of this size.
 const MOST_ROUNDS: usize = 60;
 /// Ranks tried for the slice of 183 estimators.

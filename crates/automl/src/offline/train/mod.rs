@@ -5,6 +5,7 @@ mod complete;
 mod decided;
 mod paper;
 mod stack;
+mod stream;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +24,7 @@ use crate::surrogate::{
     RuntimeAccuracy, Runtimes, Surrogate, TrainedDataset, TrainingFacts, cross_validate_runtimes,
 };
 use complete::{by_matrix, by_tensor, error_rates, tensor_of};
-use decided::decided_errors;
+use decided::Changes;
 pub use stack::{Stack, StackRow};
 
 /// The share of the energy that the first rank holds (the paper's rule).
@@ -34,6 +35,8 @@ pub const EMBEDDING_RANK: usize = 24;
 pub const KERNEL_ATOMS: usize = 40;
 /// Passes of the kernel method from a completed tensor: more drift away from it again.
 const KERNEL_PASSES: usize = 2;
+/// Vectors are learned from at least so many datasets.
+const LEAST_AT_ONCE: usize = 20;
 /// Folds in which the prediction of runtimes is judged.
 const RUNTIME_FOLDS: usize = 10;
 
@@ -79,11 +82,20 @@ pub struct Training {
     pub published_weight: f64,
     /// Decides which entries are held out.
     pub seed: u64,
+    /// Of more datasets than this, completed rows are never held all at once: vectors are learned from so many, and the
+    /// others pass by block by block. It bounds the memory, not what is learned from.
+    pub at_once: usize,
 }
 
 impl Default for Training {
     fn default() -> Self {
-        Self { methods: TrainMethod::ALL.to_vec(), rank: None, published_weight: 1.0, seed: 0 }
+        Self {
+            methods: TrainMethod::ALL.to_vec(),
+            rank: None,
+            published_weight: 1.0,
+            seed: 0,
+            at_once: 1000,
+        }
     }
 }
 
@@ -115,6 +127,9 @@ impl Training {
             return Err(SurrogateError::Empty {
                 what: "the training set: fewer than three datasets",
             });
+        }
+        if stack.rows.len() > self.at_once.max(LEAST_AT_ONCE) {
+            return self.run_streamed(stack);
         }
         let has = |method| self.methods.contains(&method);
         let mut facts = self.facts(stack);
@@ -206,7 +221,11 @@ impl Training {
             let started = Instant::now();
             let slice: Vec<usize> =
                 oboe_pipelines(&stack.space).iter().map(|&j| j as usize).collect();
-            let (errors, rank, held_out_error) = decided_errors(stack, &native, &slice, self.seed)?;
+            let of_slice = native.select(Axis(1), &slice);
+            let (changes, rank, held_out_error) =
+                Changes::learn(stack, &of_slice, &slice, self.seed)?;
+            let mut errors = native.clone();
+            changes.decide(stack, 0, &mut errors);
             decided = Some(errors);
             facts.push(CompletionFacts {
                 method: "decided".to_owned(),
@@ -255,14 +274,14 @@ impl Training {
 
     /// The same among the pipelines of the slice, by the mean of what was observed.
     fn best_of_slice(&self, stack: &Stack) -> PipelineId {
-        let (errors, mask) = stack.errors(ErrorKind::Native);
-        let mean = |j: usize| {
-            let seen = errors.column(j).into_iter().zip(mask.column(j)).filter(|(_, seen)| **seen);
-            let (sum, n) = seen.fold((0.0, 0.0), |(s, n), (e, _)| (s + f64::from(*e), n + 1.0));
-            // With few datasets a mean is luck.
-            if 2.0 * n >= stack.rows.len() as f64 { sum / n } else { f64::INFINITY }
-        };
-        lowest((0..stack.space.n_pipelines()).map(mean))
+        let mut sums = vec![(0.0, 0.0); stack.space.n_pipelines()];
+        for seen in stack.rows.iter().flat_map(|row| &row.seen) {
+            let (sum, n) = &mut sums[seen.pipeline as usize];
+            (*sum, *n) = (*sum + f64::from(seen.error), *n + 1.0);
+        }
+        // With few datasets a mean is luck.
+        let least = 0.5 * stack.rows.len() as f64;
+        lowest(sums.into_iter().map(|(sum, n)| if n >= least { sum / n } else { f64::INFINITY }))
     }
 
     fn slice(
@@ -273,8 +292,7 @@ impl Training {
         let started = Instant::now();
         let pipelines = oboe_pipelines(&stack.space);
         let columns: Vec<usize> = pipelines.iter().map(|&j| j as usize).collect();
-        let (errors, mask) = stack.errors(ErrorKind::Native);
-        let (errors, mask) = (errors.select(Axis(1), &columns), mask.select(Axis(1), &columns));
+        let (errors, mask) = stack.errors_of(ErrorKind::Native, &columns);
         // A dataset on which nothing of the slice finished has no row in it.
         let rows: Vec<usize> =
             (0..mask.nrows()).filter(|&i| mask.row(i).iter().any(|&seen| seen)).collect();

@@ -42,16 +42,22 @@ impl Training {
                 parts.kernel = Some(PaperEmbedding::fit(completed.view(), n_estimators)?);
             }
             if let Some(oboe) = oboe {
-                parts.oboe_deviations = Some(of_slice(native, oboe));
+                let n = native.ncols();
+                let columns: Vec<usize> =
+                    oboe.pipelines.iter().map(|&j| j as usize).filter(|&j| j < n).collect();
+                parts.oboe_deviations = Some(of_slice(&native.select(Axis(1), &columns), oboe));
             }
         }
-        let (_, sizes, secs) = stack.runtimes();
-        parts.runtimes = Some(PaperRuntimes::fit(&stack.space, &sizes, secs.view())?);
+        parts.runtimes = Some(paper_runtimes(stack)?);
         Ok(parts)
     }
 
     /// The errors completed by KFMC, from those completed by EM-Tucker.
-    fn by_kernel(&self, stack: &Stack, start: &Array2<f32>) -> Result<Array2<f32>, SurrogateError> {
+    pub(super) fn by_kernel(
+        &self,
+        stack: &Stack,
+        start: &Array2<f32>,
+    ) -> Result<Array2<f32>, SurrogateError> {
         let observed = stack.tensor(ErrorKind::Native)?;
         let atoms = self.rank.unwrap_or(PAPER_ATOMS).clamp(1, stack.rows.len());
         let kfmc = Kfmc { passes: KERNEL_PASSES, seed: self.seed, ..Kfmc::new(atoms) };
@@ -61,13 +67,16 @@ impl Training {
     }
 }
 
-/// How far Oboe's estimators are from their prediction at its first rank. Pipelines of other blocks are not among them.
-fn of_slice(native: &Array2<f32>, oboe: &Embedding) -> Vec<f32> {
-    let n = native.ncols();
-    let columns: Vec<usize> =
-        oboe.pipelines.iter().map(|&j| j as usize).filter(|&j| j < n).collect();
-    let errors = native.select(Axis(1), &columns);
+/// Seconds in the paper's form.
+pub(super) fn paper_runtimes(stack: &Stack) -> Result<PaperRuntimes, SurrogateError> {
+    let (_, sizes, secs) = stack.runtimes();
+    PaperRuntimes::fit(&stack.space, &sizes, secs.view())
+}
+
+/// How far Oboe's estimators are from their prediction at its first rank, by their completed errors. Pipelines of other blocks
+/// are not among them.
+pub(super) fn of_slice(errors: &Array2<f32>, oboe: &Embedding) -> Vec<f32> {
     let y = oboe.y.view().split_at(Axis(0), oboe.initial_rank).0;
-    let y = y.split_at(Axis(1), columns.len()).0;
+    let y = y.split_at(Axis(1), errors.ncols()).0;
     deviations(errors.view(), y).into_iter().map(|d| d as f32).collect()
 }

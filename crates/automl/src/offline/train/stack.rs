@@ -1,5 +1,6 @@
 //! Stores stacked by pipeline: one row a dataset, one column a pipeline, and what was not observed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +17,9 @@ use crate::surrogate::{ErrorKind, TableSize};
 
 /// A dataset with fewer finished entries than this says too little of the rest of its row.
 const FEWEST_ENTRIES: usize = 20;
+
+/// Runtimes are learned from so many datasets at most.
+const MOST_TIMED: usize = 1000;
 
 /// A row of the stack.
 #[derive(Clone, Debug)]
@@ -114,11 +118,25 @@ impl Stack {
     /// The same with some rows only.
     pub fn select(&self, keep: impl Fn(&StackRow) -> bool) -> Self {
         let rows = self.rows.iter().filter(|r| keep(r)).cloned().collect();
-        Self { rows, ..self.clone() }
+        self.with_rows(Arc::clone(&self.space), rows)
+    }
+
+    fn with_rows(&self, space: Arc<SearchSpace>, rows: Vec<StackRow>) -> Self {
+        let (left_out, too_few) = (self.left_out.clone(), self.too_few.clone());
+        Self { space, rows, left_out, too_few, damaged: self.damaged.clone() }
+    }
+
+    /// The same with the rows at these positions only.
+    pub(super) fn rows_at(&self, positions: &[usize]) -> Self {
+        let rows = positions.iter().map(|&i| self.rows[i].clone()).collect();
+        self.with_rows(Arc::clone(&self.space), rows)
     }
 
     /// The same with the pipelines of the paper only: those that make a tensor.
-    pub fn of_paper(&self) -> Self {
+    pub fn of_paper(&self) -> Cow<'_, Self> {
+        if self.space.blocks().iter().all(|block| block.name() == PAPER) {
+            return Cow::Borrowed(self);
+        }
         let paper = self.space.range_of(PAPER).unwrap_or(0..0);
         let of_paper = |row: &StackRow| {
             let seen = row.seen.iter().filter(|s| paper.contains(&(s.pipeline as usize)));
@@ -126,23 +144,35 @@ impl Stack {
             StackRow { seen: seen.map(own).collect(), ..row.clone() }
         };
         let rows = self.rows.iter().map(of_paper).collect();
-        Self { space: SearchSpace::paper(), rows, ..self.clone() }
+        Cow::Owned(self.with_rows(SearchSpace::paper(), rows))
     }
 
     /// Errors of one kind, datasets x pipelines.
     pub fn errors(&self, kind: ErrorKind) -> (Array2<f32>, Array2<bool>) {
-        let mut values = Array2::zeros((self.rows.len(), self.space.n_pipelines()));
+        let all: Vec<usize> = (0..self.space.n_pipelines()).collect();
+        self.errors_of(kind, &all)
+    }
+
+    /// The same of these pipelines, in their order.
+    pub(super) fn errors_of(
+        &self,
+        kind: ErrorKind,
+        pipelines: &[usize],
+    ) -> (Array2<f32>, Array2<bool>) {
+        let mut columns = vec![None; self.space.n_pipelines()];
+        pipelines.iter().enumerate().for_each(|(column, &j)| columns[j] = Some(column));
+        let mut values = Array2::zeros((self.rows.len(), pipelines.len()));
         let mut mask = Array2::from_elem(values.raw_dim(), false);
         for (i, row) in self.rows.iter().enumerate() {
             for seen in &row.seen {
+                let Some(column) = columns[seen.pipeline as usize] else { continue };
                 let error = match kind {
                     ErrorKind::Native => Some(seen.error),
                     ErrorKind::Decided => seen.decided,
                 };
                 if let Some(error) = error {
-                    let at = (i, seen.pipeline as usize);
-                    values[at] = error;
-                    mask[at] = true;
+                    values[(i, column)] = error;
+                    mask[(i, column)] = true;
                 }
             }
         }
@@ -161,7 +191,8 @@ impl Stack {
     }
 
     /// Sizes and seconds of the rows whose size is known; our own where there are any. Whether they are
-    /// our own comes first.
+    /// our own comes first. Of many rows some are taken, evenly by their size from the smallest to the largest:
+    /// polynomials of a few terms gain nothing from more.
     pub fn runtimes(&self) -> (bool, Vec<TableSize>, Array2<f32>) {
         let sized = |published: bool| -> Vec<(&StackRow, TableSize)> {
             let rows = self.rows.iter().filter(|r| r.is_published == published);
@@ -169,7 +200,12 @@ impl Stack {
         };
         let own = sized(false);
         let are_own = !own.is_empty();
-        let rows = if are_own { own } else { sized(true) };
+        let mut rows = if are_own { own } else { sized(true) };
+        if rows.len() > MOST_TIMED {
+            let cells = |size: &TableSize| size.n_rows.saturating_mul(size.n_features);
+            rows.sort_by_key(|(_, size)| cells(size));
+            rows = evenly(rows.len(), MOST_TIMED).into_iter().map(|i| rows[i]).collect();
+        }
         let mut secs = Array2::zeros((rows.len(), self.space.n_pipelines()));
         for (i, (row, _)) in rows.iter().enumerate() {
             row.seen.iter().for_each(|s| secs[(i, s.pipeline as usize)] = s.runtime_s);
@@ -183,6 +219,12 @@ impl Stack {
     }
 }
 
+/// So many of `n` positions, evenly spread from the first to the last.
+pub(super) fn evenly(n: usize, wanted: usize) -> Vec<usize> {
+    let last = wanted.saturating_sub(1).max(1);
+    (0..wanted.min(n)).map(|i| if wanted >= n { i } else { i * (n - 1) / last }).collect()
+}
+
 impl StackRow {
     /// Takes in entries of the same dataset from another store; of two for one pipeline the first counts.
     fn merge(&mut self, other: Self) {
@@ -190,5 +232,19 @@ impl StackRow {
         self.seen.extend(other.seen.into_iter().filter(|s| !have.contains(&s.pipeline)));
         self.seen.sort_by_key(|s| s.pipeline);
         self.about = self.about.take().or(other.about);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evenly;
+
+    #[test]
+    fn positions_are_spread_from_end_to_end() {
+        assert_eq!(evenly(10, 4), [0, 3, 6, 9]);
+        assert_eq!(evenly(3, 5), [0, 1, 2]);
+        assert_eq!(evenly(5, 1), [0]);
+        let many = evenly(10_000, 1000);
+        assert!(many.windows(2).all(|w| w[0] < w[1]) && many[999] == 9999);
     }
 }
