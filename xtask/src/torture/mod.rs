@@ -183,7 +183,7 @@ impl Torture<'_> {
         let n: usize = counts.rounds.values().sum();
         println!("{n} rounds");
         for ((category, how), n) in &counts.rounds {
-            println!("  {category:<18} {how:<32} {n:>6}");
+            println!("  {category:<20} {how:<32} {n:>6}");
         }
         if counts.findings.is_empty() {
             println!("nothing found");

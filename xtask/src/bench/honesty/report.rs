@@ -90,9 +90,9 @@ fn on_tables(done: &[Done], details: bool) -> String {
 /// Whether reported standard errors are what they say.
 ///
 /// The score on the rows held out has an error of its own, of fewer rows: a difference is measured by the root of both
-/// variances, and lies within two of these in 95 % of searches where both are right. The root mean square of such
-/// differences, their mean aside, is 1 then; it is also printed as the factor that reported errors alone are too small by,
-/// where those on rows held out, made of predictions of one fixed model, are taken to be right.
+/// variances. Where both errors are right and nothing flatters, it lies within two of these in 95 % of searches, and in these units differences
+/// have a mean of 0 and a spread of 1. What spread there is besides is also printed as the factor that reported errors are
+/// too small by, where those on rows held out, made of predictions of one fixed model, are taken to be right.
 fn coverage(done: &[Done]) -> String {
     let mut lines = Vec::new();
     for metric in METRICS {
@@ -105,7 +105,7 @@ fn coverage(done: &[Done]) -> String {
         return String::new();
     }
     let head = "\nheld-out score within two standard errors of the reported one\n\
-         metric             searches  reported alone  with its own  spread of differences  reported too small by\n";
+         metric             searches  reported alone  with its own   mean  spread  too small by\n";
     head.to_owned() + &lines.concat()
 }
 
@@ -145,7 +145,7 @@ fn covered(name: &str, all: &[Gap]) -> String {
     let mean = scaled.iter().sum::<f64>() / n;
     let spread = (scaled.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / n).sqrt();
     format!(
-        "{name:17} {:9} {alone:>15} {with_own:>13} {spread:22.2} {:22.2}\n",
+        "{name:17} {:9} {alone:>15} {with_own:>13} {mean:+6.2} {spread:7.2} {:13.2}\n",
         all.len(),
         too_small_by(&met, mean)
     )
