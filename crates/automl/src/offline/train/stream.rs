@@ -23,9 +23,9 @@ use super::complete::{TRIAL_DATASETS, by_tensor};
 use super::decided::Changes;
 use super::paper::{of_slice, paper_runtimes};
 use super::stack::{Stack, StackRow, evenly};
-use super::{TrainMethod, Training, all_pipelines, embedding, lowest, oboe_pipelines, runtimes};
+use super::{TrainMethod, Training, lowest, oboe_pipelines, runtimes};
 use crate::surrogate::{
-    CompletionFacts, DatasetEmbeddings, ErrorKind, PaperEmbedding, PaperParts, Surrogate,
+    CompletionFacts, DatasetEmbeddings, ErrorKind, PaperEmbedding, PaperParts, Part, Surrogate,
     TrainingFacts, kernel_row,
 };
 
@@ -71,7 +71,7 @@ impl Training {
             space: Arc::clone(&stack.space),
             native: None,
             decided: None,
-            oboe,
+            oboe: oboe.map(Part::made),
             tensor_oboe: None,
             kernel_oboe: None,
             runtimes: runtimes(stack, &mut facts)?,
@@ -79,13 +79,15 @@ impl Training {
             facts: TrainingFacts::default(),
             embeddings,
             added: Vec::new(),
-            paper: PaperParts { runtimes: Some(paper_runtimes(stack)?), ..PaperParts::default() },
+            paper: Part::made(PaperParts::default()),
         };
+        let runtimes = Some(paper_runtimes(stack)?);
+        let mut paper = PaperParts { runtimes, ..PaperParts::default() };
         let of_rows = [TrainMethod::Tensor, TrainMethod::Kernel, TrainMethod::Bayes];
         if of_rows.into_iter().any(has) {
-            self.learn_rows(stack, &mut surrogate, &mut facts)?;
+            self.learn_rows(stack, &mut surrogate, &mut paper, &mut facts)?;
         }
-        Ok(Surrogate { facts, ..surrogate })
+        Ok(Surrogate { facts, ..surrogate }.with_paper_parts(paper))
     }
 
     /// All that is learned from completed rows.
@@ -93,6 +95,7 @@ impl Training {
         &self,
         stack: &Stack,
         surrogate: &mut Surrogate,
+        paper: &mut PaperParts,
         facts: &mut TrainingFacts,
     ) -> Result<(), SurrogateError> {
         let has = |method| self.methods.contains(&method);
@@ -147,27 +150,25 @@ impl Training {
                 &weights,
                 &settings,
             )?;
-            [surrogate.native, surrogate.decided] = priors.map(|prior| prior.map(Arc::new));
+            [surrogate.native, surrogate.decided] = priors.map(|prior| prior.map(Part::made));
         }
         if let Some(sketch) = sketch {
             let sketched = sketch.finish()?;
-            let (tensor, _) = embedding(&sketched.rows, all_pipelines(&stack.space))?;
-            surrogate.tensor_oboe = Some(tensor);
-            surrogate.paper.tensor = Some(paper_embedding(&sketched, stack)?);
+            paper.tensor = Some(paper_embedding(&sketched, stack)?);
         }
-        if let Some(oboe) = &surrogate.oboe {
-            surrogate.paper.oboe_deviations = Some(of_slice(&of_slice_native, oboe));
+        if let Some(oboe) = surrogate.oboe() {
+            paper.oboe_deviations = Some(of_slice(&of_slice_native, oboe));
         }
         // Last pass: where the datasets lie.
         stream.embed(surrogate, changes.as_ref())?;
         if has(TrainMethod::Kernel) {
             let native = stream.complete(&few.rows, |_| false)?;
             let kernel = self.kernel(&few, &native, facts)?;
-            surrogate.kernel_oboe = Some(with_all_rows(kernel, stack, &sample)?);
+            surrogate.kernel_oboe = Some(Part::made(with_all_rows(kernel, stack, &sample)?));
             let completed = self.by_kernel(&few, &native)?;
             let n_estimators = stack.space.estimators().len();
             let of_few = PaperEmbedding::fit(completed.view(), n_estimators)?;
-            surrogate.paper.kernel = Some(of_few);
+            paper.kernel = Some(of_few);
         }
         Ok(())
     }
@@ -327,7 +328,7 @@ impl<'a> Stream<'a> {
         Ok([Some(prior(&means[0], native)?), decided])
     }
 
-    /// Embeds all datasets under the priors and TensorOboe's vectors.
+    /// Embeds all datasets under the priors.
     fn embed(
         &self,
         surrogate: &mut Surrogate,
@@ -335,19 +336,16 @@ impl<'a> Stream<'a> {
     ) -> Result<(), SurrogateError> {
         let m = self.stack.rows.len();
         let none = |rank: usize| Array2::<f32>::zeros((rank, m));
-        let mut native = surrogate.native.as_ref().map(|prior| none(prior.rank()));
-        let mut decided = surrogate.decided.as_ref().map(|prior| none(prior.rank()));
-        let mut tensor = surrogate.tensor_oboe.as_ref().map(|of| none(of.y.nrows()));
+        let [native_prior, decided_prior] =
+            [ErrorKind::Native, ErrorKind::Decided].map(|kind| surrogate.prior(kind));
+        let mut native = native_prior.as_ref().map(|prior| none(prior.rank()));
+        let mut decided = decided_prior.as_ref().map(|prior| none(prior.rank()));
         self.each_block(|first, mut rows| {
             let place = Slice::from(first..first + rows.nrows());
-            if let (Some(of), Some(all)) = (&surrogate.tensor_oboe, &mut tensor) {
-                all.slice_axis_mut(Axis(1), place).assign(&of.y.dot(&rows.t()));
-            }
-            if let (Some(prior), Some(all)) = (&surrogate.native, &mut native) {
+            if let (Some(prior), Some(all)) = (&native_prior, &mut native) {
                 all.slice_axis_mut(Axis(1), place).assign(&prior.embed(rows.view())?);
             }
-            if let (Some(prior), Some(all), Some(changes)) =
-                (&surrogate.decided, &mut decided, changes)
+            if let (Some(prior), Some(all), Some(changes)) = (&decided_prior, &mut decided, changes)
             {
                 changes.decide(self.stack, first, &mut rows);
                 all.slice_axis_mut(Axis(1), place).assign(&prior.embed(rows.view())?);
@@ -355,7 +353,7 @@ impl<'a> Stream<'a> {
             Ok(())
         })?;
         let own = &mut surrogate.embeddings;
-        (own.native, own.decided, own.tensor_oboe) = (native, decided, tensor);
+        (own.native, own.decided) = (native, decided);
         Ok(())
     }
 }
