@@ -117,7 +117,7 @@ fn datasets_that_pass_by_teach_as_much_as_those_that_are_held() {
 fn a_surrogate_of_datasets_that_passed_by_is_whole() {
     let stack = stack();
     let trained = Training { at_once: HELD, ..Training::default() }.run(&stack).expect("trained");
-    assert!(trained.oboe().is_some() && trained.tensor_oboe().is_some());
+    assert!(trained.oboe().is_some() && trained.paper_parts().tensor.is_some());
     assert!(trained.prior(ErrorKind::Decided).is_some());
     let paper = trained.paper_parts();
     assert!(paper.tensor.is_some() && paper.kernel.is_some() && paper.runtimes.is_some());
