@@ -62,7 +62,9 @@ fn a_row_alone_is_predicted_as_among_hundreds() {
     for row in (0..600).step_by(37) {
         let alone = model.predict(&dataset.frame().select(&[row])).expect("a prediction");
         let of_row = &together.probabilities.values()[3 * row..3 * row + 3];
-        assert_eq!(alone.probabilities.values(), of_row, "{row}");
+        // Products of matrices may be summed in another order.
+        let gaps = alone.probabilities.values().iter().zip(of_row).map(|(a, b)| (a - b).abs());
+        assert!(gaps.fold(0.0, f64::max) < 1e-9, "{row}");
     }
 }
 
