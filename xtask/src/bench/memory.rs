@@ -137,7 +137,9 @@ fn evaluated(options: &Options, kind: EstimatorKind) -> Result<String, String> {
         keep_models: true,
         ..Validation::default()
     };
-    let outcomes = validation.outcomes(&dataset, &[pipeline.clone()]).map_err(|e| e.to_string())?;
+    let outcomes = validation
+        .outcomes(&dataset, std::slice::from_ref(&pipeline))
+        .map_err(|e| e.to_string())?;
     Ok(match outcomes.into_iter().next() {
         Some(Outcome::Finished(e)) => format!("error {:.4}: {pipeline}", e.error),
         Some(Outcome::OutOfTime { after }) => {
