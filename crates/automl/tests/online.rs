@@ -55,6 +55,39 @@ fn a_model_predicts_and_survives_its_file() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
 
+#[test]
+fn a_row_alone_is_predicted_as_among_hundreds() {
+    let dataset = dataset(600);
+    let model = search(40).fit(&dataset).expect("a model");
+    let together = model.predict(dataset.frame()).expect("predictions");
+    for row in (0..600).step_by(37) {
+        let alone = model.predict(&dataset.frame().select(&[row])).expect("a prediction");
+        let of_row = &together.probabilities.values()[3 * row..3 * row + 3];
+        // Products of matrices may be summed in another order.
+        let gaps = alone.probabilities.values().iter().zip(of_row).map(|(a, b)| (a - b).abs());
+        assert!(gaps.fold(0.0, f64::max) < 1e-9, "{row}");
+    }
+}
+
+#[test]
+fn what_is_slow_and_of_no_use_is_left_out_where_that_is_asked_for() {
+    let dataset = dataset(400);
+    let search = AutoMl::new().time_budget(Duration::from_secs(600)).max_evaluations(25);
+    let model = search.clone().fast_predict(true).fit(&dataset).expect("a model");
+    let notes = &model.report().notes;
+    assert!(notes.iter().any(|note| note.starts_with("fast prediction: ")), "{notes:?}");
+    let weights: f64 = model.base_learners().iter().map(|learner| learner.weight()).sum();
+    assert!((weights - 1.0).abs() < 1e-9 && share_right(&model, &dataset) > 0.7);
+    let speed = model.speed().expect("it predicts");
+    assert_eq!(speed.learner_secs.len(), model.base_learners().len());
+    assert!(speed.learner_secs.iter().all(|secs| *secs > 0.0) && speed.single_row_secs > 0.0);
+    let vote = search.clone().ensemble(Combination::Vote).fast_predict(true).fit(&dataset);
+    let notes = vote.expect("a model").report().notes.clone();
+    assert!(notes.iter().any(|note| note.starts_with("a vote of a few")), "{notes:?}");
+    let refused = search.repeatable(true).fast_predict(true).fit(&dataset).expect_err("refused");
+    assert!(refused.to_string().starts_with("fast_predict is on, but must be off"), "{refused}");
+}
+
 /// Classes on a line, each wider than half the way to its neighbour.
 fn many_classes(n_rows: usize, n_classes: u32) -> Dataset {
     let class = |i: usize| i as u32 % n_classes;

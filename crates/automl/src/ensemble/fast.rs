@@ -62,7 +62,9 @@ pub(crate) fn thin(
         let learner = &learners[at];
         let is_last = thinned.stays.iter().filter(|stays| **stays).count() == 1;
         let rest = weight - learner.weight;
-        if is_last || rest <= 0.0 || secs(learner) < WORTH_LEAVING_OUT * thinned.secs {
+        let is_slow =
+            learner.secs.is_some_and(|secs| secs > 0.0 && secs >= WORTH_LEAVING_OUT * thinned.secs);
+        if is_last || rest <= 0.0 || !is_slow {
             continue;
         }
         add(&mut sums, learner, -1.0);

@@ -39,7 +39,7 @@ fn every_command_keeps_to_its_schema_and_they_agree() {
     }
     let inspected: Value = serde_json::from_str(&run(
         folder,
-        &["inspect", "m.pp", "--json", "--table", "penguins.csv"],
+        &["inspect", "m.pp", "--json", "--speed", "--table", "penguins.csv"],
     ))
     .unwrap();
     assert_eq!(check(&inspected, "inspection.json"), [""; 0]);

@@ -17,6 +17,9 @@ const ROWS_AT_ONCE: usize = 256;
 /// Fewer of these and trees are not laid out for blocks, which takes as long as so many rows' walks.
 const WORTH_A_PLAN: usize = 512;
 
+/// Trees that are laid out together.
+const PLANNED_AT_ONCE: usize = 1024;
+
 /// Only [`HistogramBoosting::fit`](crate::Estimator::fit) makes one, so it can always predict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedHistogramBoosting {
@@ -82,12 +85,19 @@ impl<'a> Scores<'a> {
 
     /// Adds what trees say; the first is of the first output.
     pub(super) fn add(&mut self, trees: &[Tree], ctx: &FitContext) -> Result<(), FitError> {
-        let is_worth_it = self.x.n_rows() >= WORTH_A_PLAN;
-        let plan = is_worth_it.then(|| plan(trees, self.levels, self.n_outputs)).flatten();
-        match plan {
-            Some(plan) => self.add_planned(&plan, ctx),
-            None => self.walk(trees, ctx),
+        if self.x.n_rows() < WORTH_A_PLAN {
+            return self.walk(trees, ctx);
         }
+        // With a thousand classes there are a hundred thousand trees, and a deadline.
+        let at_once = (PLANNED_AT_ONCE / self.n_outputs).max(1) * self.n_outputs;
+        for trees in trees.chunks(at_once) {
+            ctx.check_deadline()?;
+            match plan(trees, self.levels, self.n_outputs) {
+                Some(plan) => self.add_planned(&plan, ctx)?,
+                None => self.walk(trees, ctx)?,
+            }
+        }
+        Ok(())
     }
 
     /// The same with trees that are laid out.
