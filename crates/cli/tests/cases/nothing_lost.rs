@@ -214,10 +214,10 @@ fn too_little_memory_is_said_with_the_figure() {
         },
         Case {
             name: "a limit of the shell",
-            line: "ulimit -v 120000; pitchpipe fit data.csv $FIT --out new.pp",
+            line: "ulimit -v 200000; pitchpipe fit data.csv $FIT --out new.pp",
             code: 1,
             stderr: &[
-                "error: data.csv: the limit on the address space is 123MB (ulimit -v)",
+                "error: data.csv: the limit on the address space is 205MB (ulimit -v)",
                 "help: raise it",
             ],
             ..PLAIN
