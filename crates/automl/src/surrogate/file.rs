@@ -83,6 +83,12 @@ pub enum SurrogateFileError {
         /// What is wrong with it.
         what: String,
     },
+    /// Unpacking it takes more memory than there is.
+    #[error("unpacking the surrogate takes {bytes} bytes of memory, which there are not")]
+    NoRoom {
+        /// How many at once.
+        bytes: usize,
+    },
     /// It was trained for other pipelines than this program has.
     #[error("this surrogate is of search space {found}, but this pitchpipe has {wanted}")]
     SearchSpace {
@@ -285,8 +291,8 @@ fn decompressed(compressed: &[u8]) -> Result<Vec<u8>, SurrogateFileError> {
     let mut body = Vec::new();
     match zstd::zstd_safe::get_frame_content_size(compressed) {
         Ok(Some(size)) if size <= MOST_BYTES => {
-            let no_room = |_| damaged("it asks for more memory than there is");
-            body.try_reserve_exact(size as usize).map_err(no_room)?;
+            let bytes = size as usize;
+            body.try_reserve_exact(bytes).map_err(|_| SurrogateFileError::NoRoom { bytes })?;
             let mut decompressor = zstd::bulk::Decompressor::new().map_err(unreadable)?;
             decompressor.decompress_to_buffer(compressed, &mut body).map_err(unreadable)?;
         }

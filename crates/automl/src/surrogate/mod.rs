@@ -14,6 +14,7 @@ mod parts;
 mod runtimes;
 mod size;
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::sync::{Arc, LazyLock};
 
 use ndarray::Array2;
@@ -39,7 +40,14 @@ pub use size::TableSize;
 /// The default surrogate, as `cargo xtask surrogate` trained it. A test puts all its parts together.
 static EMBEDDED: LazyLock<Arc<Surrogate>> = LazyLock::new(|| {
     let bytes = include_bytes!("../../data/default.surrogate");
-    Arc::new(Surrogate::from_trusted_bytes(bytes).expect("the embedded surrogate is sound"))
+    match Surrogate::from_trusted_bytes(bytes) {
+        Ok(surrogate) => Arc::new(surrogate),
+        // As wherever else memory runs out.
+        Err(SurrogateFileError::NoRoom { bytes }) => {
+            handle_alloc_error(Layout::array::<u8>(bytes).expect("a file's size"))
+        }
+        Err(wrong) => panic!("the embedded surrogate is not sound: {wrong}"),
+    }
 });
 
 /// Which error a prior is of: they differ where classes are not equally common.
