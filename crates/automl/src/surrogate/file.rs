@@ -114,7 +114,7 @@ impl SurrogateFileError {
             }
             Self::File { source, .. } => source.help(),
             Self::Write(error) => error.help(),
-            Self::Packing(_) => Some("give it more memory".into()),
+            Self::Packing(_) | Self::NoRoom { .. } => Some("give it more memory".into()),
             Self::Io { .. } => None,
         }
     }
