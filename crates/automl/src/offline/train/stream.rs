@@ -29,7 +29,7 @@ use crate::surrogate::{
     TrainingFacts, kernel_row,
 };
 
-/// Passes that better the vectors (docs/meta-training.md has what each of them gains).
+/// Passes that better the vectors.
 const PASSES: usize = 2;
 /// Sweeps of HOOI over a sketch.
 const SWEEPS: usize = 2;
