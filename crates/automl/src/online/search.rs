@@ -214,7 +214,8 @@ impl<'a> Fit<'a> {
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
         let threads_a_core = threads as f64 / available_parallelism().map_or(1, |n| n.get()) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
-        let budget = budget.crowded(threads_a_core);
+        let n_cells = self.dataset.n_rows() * self.dataset.columns().len();
+        let budget = budget.crowded(threads_a_core).for_cells(n_cells);
         let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),
