@@ -29,8 +29,8 @@ def options():
     parser.add_argument("--table", choices=["plain", "mixed", "both"], default="both")
     parser.add_argument("--time-budget", type=float, default=60.0)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--peers", default="", help="some of lightgbm-100,lightgbm-400,hist-gradient-boosting,flaml")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter that has the peers")
+    parser.add_argument("--peers", default="", help="some of lightgbm-100,lightgbm-400,hist-gradient-boosting,flaml,autogluon")
+    parser.add_argument("--python", action="append", default=[], metavar="PEER=PATH", help="the interpreter that has a peer")
     parser.add_argument("--pitchpipe", default=str(ROOT / "target/release/pitchpipe"))
     return parser.parse_args()
 
@@ -137,10 +137,11 @@ def line(name, error, area, what=""):
 
 def run_peer(args, name, train, test, truth):
     """A peer beside: its own decision, and ours on its probabilities."""
+    python = dict(said.split("=", 1) for said in args.python).get(name, sys.executable)
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "told.json"
         settings = [args.seed, args.time_budget, args.threads]
-        command = [args.python, Path(__file__).with_name("large_peer.py"), name, train, test, *map(str, settings), out]
+        command = [python, Path(__file__).with_name("large_peer.py"), name, train, test, *map(str, settings), out]
         environment = {**os.environ, "OMP_NUM_THREADS": str(args.threads)}
         if subprocess.run(command, env=environment).returncode != 0:
             return print(f"{name:<26} failed")

@@ -6,8 +6,10 @@ are categories and gaps are gaps, as each peer takes them.
 
 import json
 import sys
+import tempfile
 import time
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -50,11 +52,28 @@ def flaml(x, y, seed, budget, threads):
     return model
 
 
+def autogluon(x, y, _, budget, threads):
+    from autogluon.tabular import TabularPredictor
+
+    # Its models are read from there again when it predicts, so it lasts as long as what is given.
+    place = tempfile.TemporaryDirectory()
+    path = f"{place.name}/autogluon"
+    predictor = TabularPredictor(label="class", eval_metric="balanced_accuracy", path=path, verbosity=0)
+    # From `good_quality` on it fits every model eight times, and a minute is too short for one such on a million rows.
+    predictor.fit(x.assign(**{"class": y}), presets="medium_quality", time_limit=budget, num_cpus=threads, num_gpus=0)
+    return SimpleNamespace(
+        place=place,
+        predict=lambda new: predictor.predict(new, as_pandas=False),
+        predict_proba=lambda new: predictor.predict_proba(new)[list(range(y.max() + 1))].to_numpy(dtype=float),
+    )
+
+
 PEERS = {
     "lightgbm-100": lightgbm(100),
     "lightgbm-400": lightgbm(400),
     "hist-gradient-boosting": hist_gradient_boosting,
     "flaml": flaml,
+    "autogluon": autogluon,
 }
 
 

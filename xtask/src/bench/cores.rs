@@ -34,6 +34,9 @@ pub(crate) struct Options {
     /// Seeds of the splits and of the searches
     #[arg(long, value_delimiter = ',', default_values_t = [0])]
     seeds: Vec<u64>,
+    /// Also runs as many searches side by side as there are threads, each with one: what the machine itself gives
+    #[arg(long)]
+    side_by_side: bool,
     /// The program to measure [default: target/release/pitchpipe]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -71,16 +74,21 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     for &seed in &options.seeds {
         for name in &names {
             let split = tables::write(&corpus, name, seed, &folder)?;
+            let mut keep = |method: &str, n: usize, done: Done| {
+                println!(
+                    "{name:<20} {seed:>4} {method:<12} {n:>7} {:>9} {:>5.2} {:>6.4} {:>6.3}",
+                    done.n_pipelines, done.used, done.error, done.late_secs
+                );
+                let of = all.entry((method.to_string(), n)).or_default();
+                of.insert((name.clone(), seed), done);
+            };
             for method in &options.methods {
                 for &n in &threads {
-                    let done = search(options, &split, method, n, seed, &folder)?;
-                    println!(
-                        "{name:<20} {seed:>4} {method:<12} {n:>7} {:>9} {:>5.2} {:>6.4} {:>6.3}",
-                        done.n_pipelines, done.used, done.error, done.late_secs
-                    );
-                    let of = all.entry((method.clone(), n)).or_default();
-                    of.insert((name.clone(), seed), done);
+                    keep(method, n, search(options, &split, method, n, seed, &folder)?);
                 }
+            }
+            for &n in threads.iter().filter(|_| options.side_by_side) {
+                keep("side by side", n, side_by_side(options, &split, n, seed, &folder)?);
             }
         }
     }
@@ -124,6 +132,34 @@ fn search(
         used: cpu / (wall * threads as f64),
         error: 1.0 - number(&scores["scores"]["balanced_accuracy"], "balanced accuracy")?,
         late_secs: wall - options.budget,
+    })
+}
+
+/// As many searches of one thread each as there would be threads, at once: no search of several can finish more.
+fn side_by_side(
+    options: &Options,
+    split: &tables::Split,
+    n: usize,
+    seed: u64,
+    folder: &Path,
+) -> Result<Done, String> {
+    let one = |i: usize| {
+        let own = folder.join(format!("beside-{i}"));
+        fs::create_dir_all(&own).map_err(|e| format!("{}: {e}", own.display()))?;
+        search(options, split, &options.methods[0], 1, seed, &own)
+    };
+    let each: Vec<Done> = std::thread::scope(|scope| {
+        let one = &one;
+        let all: Vec<_> = (0..n).map(|i| scope.spawn(move || one(i))).collect();
+        let ended = all.into_iter().map(|search| search.join().map_err(|_| "a search panicked"));
+        ended.map(|done| done?).collect::<Result<_, String>>()
+    })?;
+    let sum = |of: &dyn Fn(&Done) -> f64| each.iter().map(of).sum::<f64>();
+    Ok(Done {
+        n_pipelines: sum(&|d| d.n_pipelines),
+        used: sum(&|d| d.used) / n as f64,
+        error: sum(&|d| d.error) / n as f64,
+        late_secs: each.iter().map(|d| d.late_secs).fold(f64::NEG_INFINITY, f64::max),
     })
 }
 

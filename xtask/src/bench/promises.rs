@@ -36,7 +36,7 @@ pub(crate) struct Large {
     #[arg(long, default_value = "both", value_parser = ["plain", "mixed", "both"])]
     table: String,
 
-    /// Peers beside: lightgbm-100, lightgbm-400, hist-gradient-boosting, flaml
+    /// Peers beside: lightgbm-100, lightgbm-400, hist-gradient-boosting, flaml, autogluon
     #[arg(long, value_delimiter = ',')]
     peers: Vec<String>,
 
@@ -101,8 +101,12 @@ pub(crate) fn large(options: &Large) -> Result<(), String> {
         check.args(["--threads", &threads.to_string()]);
     }
     if !peers.is_empty() {
-        let python = environment("automl-flaml")?;
-        check.args(["--peers", &peers.join(",")]).arg("--python").arg(python);
+        check.args(["--peers", &peers.join(",")]);
+        for peer in peers {
+            // AutoGluon wants an older pandas than the others have.
+            let name = if peer == "autogluon" { "automl-autogluon" } else { "automl-flaml" };
+            check.arg("--python").arg(format!("{peer}={}", environment(name)?.display()));
+        }
     }
     run(&mut check)
 }

@@ -54,6 +54,9 @@ const RERUN_SHARE: f64 = 0.25;
 const BOOSTING_RERUN_SHARE: f64 = 0.3;
 const FIRST_SHARE: f64 = 0.6;
 
+/// What that may take of the time left where each of its rounds is of use: one fit, which hands out fewer rounds on its way to more.
+const GOING_ON_SHARE: f64 = 0.85;
+
 /// And may take so many times that share.
 const RERUN_PATIENCE: f64 = 1.25;
 
@@ -110,6 +113,12 @@ impl Rows {
         self.ladder.as_ref().is_some_and(|ladder| ladder.first().contains(&id))
     }
 
+    /// Whether this one is of a fit that goes on for as long as most of the time holds.
+    fn goes_on(&self, id: PipelineId) -> bool {
+        let ladder = self.ladder.as_ref();
+        ladder.is_some_and(|ladder| ladder.goes_on() && ladder.first().contains(&id))
+    }
+
     /// What a step was predicted to take before anything was measured here.
     pub(super) fn predicted_secs(&self, step: &Step) -> f64 {
         let secs = step.members.iter().filter_map(|&j| self.secs.get(j).copied());
@@ -162,13 +171,15 @@ impl<'a> Drive<'a> {
         std::mem::replace(&mut self.combiner, combiner)
     }
 
-    /// Runs boosting on histograms on the present rows before all else.
-    pub(crate) fn boost_first(&mut self) {
+    /// Runs boosting on histograms on the present rows before all else. With one fold its fit goes on for as many rounds as most of
+    /// the time holds; with more of them the first would leave nothing to the others.
+    pub(crate) fn boost_first(&mut self, has_one_fold: bool) {
         let Some(ladder) = Ladder::of(&self.settings.space) else { return };
         let first = ladder.first().to_vec();
         self.rows.rerun.retain(|ids| !ids.iter().any(|id| first.contains(id)));
         self.rows.rerun.push_front(first);
-        self.rows.ladder = Some(ladder);
+        let goes_on = has_one_fold && self.budget.pacing().heeds_measurements();
+        self.rows.ladder = Some(ladder.going_on(goes_on));
     }
 
     /// Runs until `until`, to the end of the time, or of what there is to run. `None` where the level is
@@ -260,7 +271,10 @@ impl<'a> Drive<'a> {
             // What is to come first comes, if only as its fewest rounds.
             let cheapest = ids.iter().copied().min_by(|&a, &b| secs(a).total_cmp(&secs(b)));
             let first = cheapest.filter(|&id| rows.awaits(id) && fits(FIRST_SHARE)(&id));
-            ids.retain(|id| first == Some(*id) || fits(rerun_share(space.kind(*id)))(id));
+            ids.retain(|id| {
+                let is_in_time = || fits(rerun_share(space.kind(*id)))(id);
+                first.is_some_and(|first| first == *id || rows.goes_on(*id)) || is_in_time()
+            });
             if !ids.is_empty() {
                 return Some(ids);
             }
@@ -289,14 +303,16 @@ impl<'a> Drive<'a> {
     /// How long those that are run again are waited for.
     pub(super) fn rerun_patience(&self, ids: &[PipelineId]) -> Patience {
         let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
+        let cost_secs = secs.fold(0.0, f64::max);
+        if ids.iter().any(|&id| self.rows.goes_on(id)) {
+            return Patience { cost_secs, most_of_left: GOING_ON_SHARE };
+        }
         let share = |&id: &PipelineId| match self.rows.awaits(id) {
             true => FIRST_SHARE,
             false => rerun_share(self.settings.space.kind(id)),
         };
-        Patience {
-            cost_secs: secs.fold(0.0, f64::max),
-            most_of_left: RERUN_PATIENCE * ids.iter().map(share).fold(0.0, f64::max),
-        }
+        let most_of_left = RERUN_PATIENCE * ids.iter().map(share).fold(0.0, f64::max);
+        Patience { cost_secs, most_of_left }
     }
 
     /// Queues what the first family of boosting speaks for, once it has run.

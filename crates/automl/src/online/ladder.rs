@@ -20,6 +20,7 @@ const SLOWEST: f64 = 10.0;
 pub(crate) struct Ladder {
     space: Arc<SearchSpace>,
     first: Vec<PipelineId>,
+    goes_on: bool,
 }
 
 /// Families that are to be run next, one after the other, and one for when the best of other kinds have run.
@@ -32,7 +33,17 @@ impl Ladder {
     /// The ladder of a space, if it has boosting on histograms.
     pub(crate) fn of(space: &Arc<SearchSpace>) -> Option<Self> {
         let first = family_of(space, plain_boosting(space)?);
-        Some(Self { space: Arc::clone(space), first })
+        Some(Self { space: Arc::clone(space), first, goes_on: false })
+    }
+
+    /// The same where the first family goes on for as many rounds as most of the time holds.
+    pub(crate) fn going_on(self, goes_on: bool) -> Self {
+        Self { goes_on, ..self }
+    }
+
+    /// Whether the first family does so.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// The family to begin with.
@@ -41,7 +52,7 @@ impl Ladder {
     }
 
     /// What follows once the first family has run, or as much of it as there was time for: more rounds where the most that ran were
-    /// best; larger and more varied trees where many rounds were best, and smaller ones that learn more slowly where few
+    /// best, unless there was no time for them; larger and more varied trees where many rounds were best, and smaller ones that learn more slowly where few
     /// were. `None` for other observations.
     pub(crate) fn climb(&self, seen: &[Observation]) -> Option<Rungs> {
         let place = |o: &Observation| self.first.iter().position(|id| id.index() == o.pipeline);
@@ -67,7 +78,8 @@ impl Ladder {
             let id = find_boosting(&self.space, settings);
             id.map_or_else(Vec::new, |id| family_of(&self.space, id))
         };
-        let rest = if is_rising { self.first[n_seen..].to_vec() } else { Vec::new() };
+        let rest =
+            if is_rising && !self.goes_on { self.first[n_seen..].to_vec() } else { Vec::new() };
         let next = [rest, family(next)].into_iter().filter(|ids| !ids.is_empty()).collect();
         Some(Rungs { next, later: family(later) })
     }
@@ -159,6 +171,10 @@ mod tests {
         assert!(space.pipeline(one.next[1][0]).to_string().contains("max_leaf_nodes=8"));
         let falling = ladder.climb(&seen(&ladder.first()[..2], &[0.1, 0.2])).unwrap();
         assert_eq!(falling.next.len(), 1);
+        // What had most of the time does not begin again.
+        let ladder = ladder.going_on(true);
+        let rising = ladder.climb(&seen(&ladder.first()[..2], &[0.2, 0.1])).unwrap();
+        assert!(!rising.next.iter().flatten().any(|id| ladder.first().contains(id)));
     }
 
     #[test]

@@ -21,11 +21,13 @@ pub(crate) struct Level {
     pub(crate) until: Duration,
     /// Whether boosting on histograms is run first: it has more rows here than other kinds could have.
     pub(crate) is_for_boosting: bool,
+    /// Whether there is only time for a first model: what comes of it is of no use on the rows that follow.
+    pub(crate) is_glance: bool,
 }
 
 impl Level {
     fn of(n_rows: usize, until: Duration) -> Self {
-        Self { n_rows, until, is_for_boosting: false }
+        Self { n_rows, until, is_for_boosting: false, is_glance: false }
     }
 }
 
@@ -43,6 +45,11 @@ const LAST_BEGINS: f64 = 0.5;
 /// sample that is looked at first, and after this one the look is over.
 const LOOK_SHARE: f64 = 1.0 / 40.0;
 const LOOK_ENDS: f64 = 0.1;
+
+/// A look says what is worth running on all rows. Where a typical pipeline would take more than this share of the time there,
+/// nothing else is, and the look is a glance.
+const GLANCE_SHARE: f64 = 0.5;
+const GLANCE_ENDS: f64 = 0.02;
 
 /// What pipelines take on so many rows, in seconds.
 pub(crate) struct Paces<'a> {
@@ -73,7 +80,9 @@ pub(crate) fn levels(
     let largest = paces.boosting.map_or(0, |secs| largest_within(LAST_SHARE, secs));
     if largest >= last && first < largest {
         let n_rows = largest_within(LOOK_SHARE, paces.typical).min(largest);
-        let look = Level::of(n_rows, begun + left.mul_f64(LOOK_ENDS));
+        let is_glance = (paces.typical)(largest) > GLANCE_SHARE * left.as_secs_f64();
+        let ends = if is_glance { GLANCE_ENDS } else { LOOK_ENDS };
+        let look = Level { is_glance, ..Level::of(n_rows, begun + left.mul_f64(ends)) };
         return vec![look, Level { is_for_boosting: true, ..Level::of(largest, budget) }];
     }
     let mut sizes = vec![first];
@@ -192,11 +201,14 @@ mod tests {
         let (forest, boosting) = (|n: usize| n as f64 * 1e-4, |n: usize| n as f64 * 2e-5);
         let paces = Paces { typical: &forest, boosting: Some(&boosting) };
         let of = |n_rows| levels(n_rows, Duration::ZERO, 30 * SECOND, &paces);
-        let large = of(200_000);
-        let all = Level { is_for_boosting: true, ..Level::of(200_000, 30 * SECOND) };
+        let large = of(120_000);
+        let all = Level { is_for_boosting: true, ..Level::of(120_000, 30 * SECOND) };
         assert_eq!(large.last(), Some(&all));
         assert_eq!((large.len(), large[0].until), (2, 3 * SECOND));
-        assert!(large[0].n_rows <= 7_500);
+        assert!(large[0].n_rows <= 7_500 && !large[0].is_glance);
+        // A forest would take most of the time there, so it need not be known how good it is.
+        let glance = of(200_000)[0];
+        assert!(glance.is_glance && glance.until < SECOND);
         // More than it can have: what it can.
         assert_eq!(of(1_000_000)[1].n_rows, 250_000);
         // As many for all kinds: nothing is to be hurried.

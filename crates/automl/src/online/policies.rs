@@ -38,6 +38,8 @@ pub(crate) struct Setup<'a> {
     /// The rows that pipelines run on at first, and the most they will.
     pub(crate) n_rows: usize,
     pub(crate) most_rows: usize,
+    /// Whether boosting on histograms is among the first things run where rows are many.
+    pub(crate) opens_with_boosting: bool,
     /// How many classes there are.
     pub(crate) n_classes: usize,
     /// Bytes that the models of one step may take.
@@ -90,7 +92,7 @@ fn auto(setup: &Setup<'_>, prior: &PriorNumbers<'_>) -> Result<Mapped, AutoMlErr
     let most_members = most_members(setup, &families);
     let secs = setup.secs_of(&ids);
     let mut opening = families.opening;
-    if setup.most_rows >= LARGE {
+    if setup.opens_with_boosting && setup.most_rows >= LARGE {
         // The dearest that leaves time for others.
         let cost_secs = |action: usize| {
             let members = families.actions.members(action);

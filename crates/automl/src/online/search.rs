@@ -188,6 +188,7 @@ impl<'a> Fit<'a> {
             paper: self.automl.paper,
             n_rows: first.n_rows,
             most_rows: last.n_rows,
+            opens_with_boosting: !first.is_glance,
             n_classes: self.dataset.labels().n_classes(),
             step_bytes: (STEP_SHARE * self.free_bytes as f64) as u64,
             budget_secs: self.automl.budget.saturating_sub(self.begun_after()).as_secs_f64(),
@@ -252,7 +253,7 @@ impl<'a> Fit<'a> {
                 earlier.keep(before, ended.n_rows);
             }
             if level.is_for_boosting && self.automl.method == Method::Auto {
-                drive.boost_first();
+                drive.boost_first(self.folds(n_rows).tested == 1);
             }
             ended.n_rows = n_rows;
             let is_last = i + 1 == levels.len();

@@ -117,6 +117,12 @@ impl Posterior {
         self.take_in(pipelines, &scaled, &noise)
     }
 
+    /// Takes over the means of a posterior that has seen what this one expected: how sure it is does not depend on what was
+    /// seen.
+    pub(crate) fn take_means_of(&mut self, seen: &Self) {
+        self.mean.copy_from_slice(&seen.mean);
+    }
+
     fn take_in(
         &mut self,
         pipelines: &[usize],

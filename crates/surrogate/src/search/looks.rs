@@ -139,6 +139,12 @@ impl Looks {
         (self.most_rows as f64 / n_rows.max(1) as f64).log2().max(0.0)
     }
 
+    /// Whether a pipeline is seen for the first time, and on most rows: a look as the prior has it.
+    pub(crate) fn is_first_and_full(&self, seen: &Observation) -> bool {
+        let is_first = self.of.get(seen.pipeline).is_some_and(Option::is_none);
+        is_first && seen.error.is_some() && seen.n_rows >= self.most_rows
+    }
+
     /// What was seen of a pipeline, as the posterior wants it.
     fn look(&self, posterior: &Posterior, index: usize, Seen { error, n_rows }: Seen) -> Look {
         let halvings = self.halvings(n_rows);

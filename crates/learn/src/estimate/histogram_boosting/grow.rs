@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Growth;
 use super::bins::{Binned, ColumnBins, Meaning};
-use super::histogram::{Layout, LeafRows, build, subtract};
+use super::histogram::{Layout, LeafRows, Rows, build, subtract};
 use super::split::{BinSet, LEAST_HESSIAN, Rules, Split, has};
 use super::tree::{Node, Test, Tree};
 use super::words::{Sums, Units, Word};
@@ -13,6 +13,9 @@ use crate::{FitContext, FitError};
 
 /// From so many rows on, parting them and fetching their derivatives are spread over threads.
 const PARALLEL_ROWS: usize = 1 << 15;
+
+/// Scores that are moved at once: leaf after leaf, they stay in a fast cache.
+const SCORES_AT_ONCE: usize = 1 << 14;
 
 /// What growing needs, kept from tree to tree.
 pub(super) struct Grower<'a> {
@@ -132,9 +135,22 @@ impl<'a> Grower<'a> {
 
     /// Moves the scores of all training rows along, those the tree was not grown on as well.
     pub(super) fn move_scores(&self, grown: &Grown, scores: &mut [f64]) {
-        for &(start, end, value) in &grown.leaves {
-            let value = f64::from(value);
-            self.rows[start..end].iter().for_each(|&row| scores[row as usize] += value);
+        let move_part = |(at, scores): (usize, &mut [f64])| {
+            let (first, n) = (at * SCORES_AT_ONCE, scores.len());
+            for &(start, end, value) in &grown.leaves {
+                let (rows, value) = (&self.rows[start..end], f64::from(value));
+                // Rows are ascending within a leaf.
+                let from = rows.partition_point(|&row| (row as usize) < first);
+                let here = rows[from..].iter().map(|&row| row as usize - first);
+                here.take_while(|&row| row < n).for_each(|row| scores[row] += value);
+            }
+        };
+        if is_parallel(self.rows.len()) {
+            let owner = Owner::here();
+            let parts = scores.par_chunks_mut(SCORES_AT_ONCE).enumerate();
+            parts.for_each(|part| owner.part(|| move_part(part)));
+        } else {
+            scores.chunks_mut(SCORES_AT_ONCE).enumerate().for_each(move_part);
         }
         if self.rows.len() == scores.len() {
             return;
@@ -152,10 +168,10 @@ impl<'a> Grower<'a> {
         let units = self.rules.units;
         let mut histogram = self.spare(layout);
         let leaf = if is_whole {
-            LeafRows { rows: None, words }
+            LeafRows { rows: Rows::From(0), words }
         } else {
             gather(&mut self.words, &self.rows, words);
-            LeafRows { rows: Some(&self.rows), words: &self.words }
+            LeafRows { rows: Rows::These(&self.rows), words: &self.words }
         };
         build(self.binned, layout, leaf, units, &mut histogram, self.ctx)?;
         let sums = units.sums(leaf.words);
@@ -183,7 +199,7 @@ impl<'a> Grower<'a> {
         gather(&mut self.words, rows, words);
         let mut histogram = self.spare_histograms.pop().unwrap_or_default();
         histogram.resize(layout.n_bins(), [0; 2]);
-        let leaf = LeafRows { rows: Some(rows), words: &self.words };
+        let leaf = LeafRows { rows: Rows::These(rows), words: &self.words };
         build(self.binned, layout, leaf, self.rules.units, &mut histogram, self.ctx)?;
         subtract(&mut parent, &histogram);
         let split_small = || self.best_split(layout, &histogram, small.sums);

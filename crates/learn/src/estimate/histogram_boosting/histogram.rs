@@ -10,6 +10,11 @@ use crate::{FitContext, FitError};
 /// From so many cells on, the columns are spread over threads.
 const PARALLEL_PAYS: usize = 1 << 16;
 
+/// Where columns alone would leave threads idle, rows are summed in pieces, so many jobs for each thread, of so many rows at
+/// least: what they sum is added afterwards.
+const JOBS_A_THREAD: usize = 4;
+const PIECE_ROWS: usize = 1 << 14;
+
 /// Which columns a tree may use, and where each one's histogram lies.
 #[derive(Debug)]
 pub(super) struct Layout {
@@ -49,6 +54,15 @@ impl Layout {
         &histogram[self.offsets[at]..self.offsets[at + 1]]
     }
 
+    /// In how many pieces so many rows are summed.
+    fn n_pieces(&self, n_rows: usize) -> usize {
+        if !self.is_parallel(n_rows) {
+            return 1;
+        }
+        let wanted = (JOBS_A_THREAD * rayon::current_num_threads()).div_ceil(self.chunks.len());
+        wanted.min(n_rows / PIECE_ROWS).max(1)
+    }
+
     /// Whether work over so many rows is worth spreading over threads.
     pub(super) fn is_parallel(&self, n_rows: usize) -> bool {
         rayon::current_num_threads() > 1 && self.columns.len() * n_rows >= PARALLEL_PAYS
@@ -64,10 +78,33 @@ fn share_words(binned: &Binned, a: usize, b: usize) -> bool {
 /// The rows of a leaf, ascending, with their derivatives in the same order.
 #[derive(Clone, Copy)]
 pub(super) struct LeafRows<'a> {
-    /// `None`: all rows of the table.
-    pub(super) rows: Option<&'a [u32]>,
+    pub(super) rows: Rows<'a>,
     pub(super) words: &'a [Word],
 }
+
+/// Which rows those are.
+#[derive(Clone, Copy)]
+pub(super) enum Rows<'a> {
+    /// As many as there are derivatives, one after the other from this one on.
+    From(usize),
+    These(&'a [u32]),
+}
+
+impl<'a> LeafRows<'a> {
+    /// The same rows in pieces of so many.
+    fn pieces(self, n: usize) -> impl Iterator<Item = LeafRows<'a>> {
+        self.words.chunks(n.max(1)).enumerate().map(move |(at, words)| {
+            let rows = match self.rows {
+                Rows::From(first) => Rows::From(first + at * n),
+                Rows::These(rows) => Rows::These(&rows[at * n..at * n + words.len()]),
+            };
+            LeafRows { rows, words }
+        })
+    }
+}
+
+/// Some columns of the table, some rows, and where their sums belong.
+type Job<'a> = (&'a [usize], LeafRows<'a>, &'a mut [Sums]);
 
 /// Sums a leaf's rows by bin.
 pub(super) fn build(
@@ -78,37 +115,61 @@ pub(super) fn build(
     histogram: &mut [Sums],
     ctx: &FitContext,
 ) -> Result<(), FitError> {
-    let mut parts = Vec::with_capacity(layout.chunks.len());
-    let mut rest = histogram;
-    for chunk in &layout.chunks {
-        let n_bins = layout.offsets[chunk.end] - layout.offsets[chunk.start];
-        let (part, others) = rest.split_at_mut(n_bins);
-        parts.push((&layout.columns[chunk.clone()], part));
-        rest = others;
-    }
-    let sum = |(columns, part): (&[usize], &mut [Sums])| -> Result<(), FitError> {
+    let sum = |(columns, leaf, part): Job<'_>| -> Result<(), FitError> {
         ctx.check_deadline()?;
-        if let ColumnBins::Wide(bins) = binned.column(columns[0]) {
-            sum_wide(bins, leaf, units, part);
-            return Ok(());
-        }
-        match columns.len() {
-            8 => sum_columns::<8>(binned, columns, leaf, units, part),
-            7 => sum_columns::<7>(binned, columns, leaf, units, part),
-            6 => sum_columns::<6>(binned, columns, leaf, units, part),
-            5 => sum_columns::<5>(binned, columns, leaf, units, part),
-            4 => sum_columns::<4>(binned, columns, leaf, units, part),
-            3 => sum_columns::<3>(binned, columns, leaf, units, part),
-            2 => sum_columns::<2>(binned, columns, leaf, units, part),
-            _ => sum_columns::<1>(binned, columns, leaf, units, part),
-        }
+        sum_job(binned, columns, leaf, units, part);
         Ok(())
     };
-    if layout.is_parallel(leaf.words.len()) {
-        let owner = Owner::here();
-        parts.into_par_iter().try_for_each(|part| owner.part(|| sum(part)))
-    } else {
-        parts.into_iter().try_for_each(sum)
+    if !layout.is_parallel(leaf.words.len()) {
+        return jobs(layout, leaf, histogram).try_for_each(sum);
+    }
+    let n_pieces = layout.n_pieces(leaf.words.len());
+    let n_rows = leaf.words.len().div_ceil(n_pieces);
+    let mut others = vec![[0; 2]; (n_pieces - 1) * layout.n_bins()];
+    let histograms = std::iter::once(&mut *histogram).chain(others.chunks_mut(layout.n_bins()));
+    let pieces = leaf.pieces(n_rows).zip(histograms);
+    let all: Vec<Job<'_>> = pieces.flat_map(|(leaf, part)| jobs(layout, leaf, part)).collect();
+    let owner = Owner::here();
+    all.into_par_iter().try_for_each(|job| owner.part(|| sum(job)))?;
+    // Sums are of whole numbers, so that it does not matter in which order they are added.
+    others.chunks(layout.n_bins()).for_each(|other| add_all(histogram, other));
+    Ok(())
+}
+
+/// What is to be summed of these rows: columns that are summed in one pass over them make a job.
+fn jobs<'a>(
+    layout: &'a Layout,
+    leaf: LeafRows<'a>,
+    histogram: &'a mut [Sums],
+) -> impl Iterator<Item = Job<'a>> {
+    let mut rest = histogram;
+    layout.chunks.iter().map(move |chunk| {
+        let n_bins = layout.offsets[chunk.end] - layout.offsets[chunk.start];
+        let (part, others) = std::mem::take(&mut rest).split_at_mut(n_bins);
+        rest = others;
+        (&layout.columns[chunk.clone()], leaf, part)
+    })
+}
+
+fn sum_job(
+    binned: &Binned,
+    columns: &[usize],
+    leaf: LeafRows<'_>,
+    units: Units,
+    part: &mut [Sums],
+) {
+    if let ColumnBins::Wide(bins) = binned.column(columns[0]) {
+        return sum_wide(bins, leaf, units, part);
+    }
+    match columns.len() {
+        8 => sum_columns::<8>(binned, columns, leaf, units, part),
+        7 => sum_columns::<7>(binned, columns, leaf, units, part),
+        6 => sum_columns::<6>(binned, columns, leaf, units, part),
+        5 => sum_columns::<5>(binned, columns, leaf, units, part),
+        4 => sum_columns::<4>(binned, columns, leaf, units, part),
+        3 => sum_columns::<3>(binned, columns, leaf, units, part),
+        2 => sum_columns::<2>(binned, columns, leaf, units, part),
+        _ => sum_columns::<1>(binned, columns, leaf, units, part),
     }
 }
 
@@ -125,15 +186,16 @@ fn sum_columns<const N: usize>(
     let bins = binned.group(columns[0] / TOGETHER);
     let mut sums = [[0 as Word; 256]; N];
     for (block, words) in leaf.words.chunks(BLOCK).enumerate() {
-        let first = block * BLOCK;
+        let at = block * BLOCK;
         match leaf.rows {
-            None => {
+            Rows::From(first) => {
+                let first = first + at;
                 for (&word, &bins) in words.iter().zip(&bins[first..first + words.len()]) {
                     add(&mut sums, shifts, bins, word);
                 }
             }
-            Some(rows) => {
-                for (&word, &row) in words.iter().zip(&rows[first..first + words.len()]) {
+            Rows::These(rows) => {
+                for (&word, &row) in words.iter().zip(&rows[at..at + words.len()]) {
                     add(&mut sums, shifts, bins[row as usize], word);
                 }
             }
@@ -169,8 +231,10 @@ fn sum_wide(bins: &[u16], leaf: LeafRows<'_>, units: Units, histogram: &mut [Sum
         *sums = [sums[0] + gradient, sums[1] + hessian];
     };
     match leaf.rows {
-        None => leaf.words.iter().zip(bins).for_each(|(&word, &bin)| add(word, bin)),
-        Some(rows) => {
+        Rows::From(first) => {
+            leaf.words.iter().zip(&bins[first..]).for_each(|(&word, &bin)| add(word, bin));
+        }
+        Rows::These(rows) => {
             let rows = leaf.words.iter().zip(rows);
             rows.for_each(|(&word, &row)| add(word, bins[row as usize]));
         }
@@ -181,6 +245,12 @@ fn sum_wide(bins: &[u16], leaf: LeafRows<'_>, units: Units, histogram: &mut [Sum
 fn add<const N: usize>(sums: &mut [[Word; 256]; N], shifts: [u32; N], bins: u64, word: Word) {
     for (sums, shift) in sums.iter_mut().zip(shifts) {
         sums[(bins >> shift) as u8 as usize] += word;
+    }
+}
+
+fn add_all(to: &mut [Sums], other: &[Sums]) {
+    for (sums, other) in to.iter_mut().zip(other) {
+        *sums = [sums[0] + other[0], sums[1] + other[1]];
     }
 }
 

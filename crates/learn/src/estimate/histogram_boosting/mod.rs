@@ -19,6 +19,8 @@ mod tests;
 mod tree;
 mod words;
 
+use std::time::Instant;
+
 use pitchpipe_table::Labels;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -44,6 +46,9 @@ use words::Units;
 
 /// The most leaves of a tree: one histogram is held for each.
 const MOST_LEAVES: usize = 4096;
+
+/// Rounds to come are begun if they could be had in time at so many times the pace of those before.
+const HOPE: f64 = 0.9;
 
 /// Hyperparameters: one point of this estimator's grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -275,7 +280,9 @@ fn evaluate_rounds(
     let levels = boosting.levels.clone();
     let mut scores = Scores::new(test, &levels, boosting.objective.told_start());
     let (mut n_added, mut spent_secs) = (0, 0.0);
+    let begun = Instant::now();
     for &i in order {
+        boosting.check_time_for(members[i].max_iter, begun)?;
         boosting.advance(members[i].max_iter)?;
         scores.add(&boosting.trees[n_added..], ctx)?;
         n_added = boosting.trees.len();
@@ -335,6 +342,18 @@ impl<'a> Boosting<'a> {
             trees: Vec::new(),
             stopping,
         })
+    }
+
+    /// Fails where so many rounds are not to be had before the deadline, at the pace since boosting began: what would be done of
+    /// them would be lost.
+    fn check_time_for(&self, n_rounds: usize, begun: Instant) -> Result<(), FitError> {
+        let Some(left) = self.ctx.remaining().filter(|_| self.n_rounds > 0) else { return Ok(()) };
+        let secs_a_round = begun.elapsed().as_secs_f64() / self.n_rounds as f64;
+        let wanted_secs = secs_a_round * n_rounds.saturating_sub(self.n_rounds) as f64;
+        if HOPE * wanted_secs > left.as_secs_f64() {
+            return Err(FitError::OutOfTime);
+        }
+        Ok(())
     }
 
     /// Boosts until there have been so many rounds.
