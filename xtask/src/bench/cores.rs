@@ -37,6 +37,10 @@ pub(crate) struct Options {
     /// Also runs as many searches side by side as there are threads, each with one: what the machine itself gives
     #[arg(long)]
     side_by_side: bool,
+    /// Also runs one thread for as many times the budget as there are threads, all tables at once: what perfect threads
+    /// would finish, since pipelines become slower as a search goes on
+    #[arg(long)]
+    as_long: bool,
     /// The program to measure [default: target/release/pitchpipe]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -72,28 +76,57 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         "table", "seed", "method", "threads", "pipelines", "used", "error", "late"
     );
     for &seed in &options.seeds {
+        for &n in threads.iter().filter(|_| options.as_long) {
+            let method = "as long";
+            let budget = n as f64 * options.budget;
+            let all_tables = at_once(&names, |name| {
+                let own = folder.join(format!("long-{name}"));
+                fs::create_dir_all(&own).map_err(|e| format!("{}: {e}", own.display()))?;
+                let split = tables::write(&corpus, name, seed, &own)?;
+                search(options, &split, (&options.methods[0], 1, budget), seed, &own)
+            })?;
+            for (name, done) in names.iter().zip(all_tables) {
+                keep(&mut all, (name, seed), (method, n), done);
+            }
+        }
         for name in &names {
             let split = tables::write(&corpus, name, seed, &folder)?;
-            let mut keep = |method: &str, n: usize, done: Done| {
-                println!(
-                    "{name:<20} {seed:>4} {method:<12} {n:>7} {:>9} {:>5.2} {:>6.4} {:>6.3}",
-                    done.n_pipelines, done.used, done.error, done.late_secs
-                );
-                let of = all.entry((method.to_string(), n)).or_default();
-                of.insert((name.clone(), seed), done);
-            };
             for method in &options.methods {
                 for &n in &threads {
-                    keep(method, n, search(options, &split, method, n, seed, &folder)?);
+                    let done = search(options, &split, (method, n, options.budget), seed, &folder)?;
+                    keep(&mut all, (name, seed), (method, n), done);
                 }
             }
             for &n in threads.iter().filter(|_| options.side_by_side) {
-                keep("side by side", n, side_by_side(options, &split, n, seed, &folder)?);
+                let done = side_by_side(options, &split, n, seed, &folder)?;
+                keep(&mut all, (name, seed), ("side by side", n), done);
             }
         }
     }
     print_summary(&all, threads[0]);
     Ok(())
+}
+
+fn keep(all: &mut All, (name, seed): (&str, u64), (method, n): (&str, usize), done: Done) {
+    println!(
+        "{name:<20} {seed:>4} {method:<12} {n:>7} {:>9} {:>5.2} {:>6.4} {:>6.3}",
+        done.n_pipelines, done.used, done.error, done.late_secs
+    );
+    let of = all.entry((method.to_string(), n)).or_default();
+    of.insert((name.to_string(), seed), done);
+}
+
+/// One search of each of these, all at the same time.
+fn at_once<T: Sync>(
+    of: &[T],
+    search: impl Fn(&T) -> Result<Done, String> + Sync,
+) -> Result<Vec<Done>, String> {
+    std::thread::scope(|scope| {
+        let search = &search;
+        let all: Vec<_> = of.iter().map(|one| scope.spawn(move || search(one))).collect();
+        let ended = all.into_iter().map(|search| search.join().map_err(|_| "a search panicked"));
+        ended.map(|done| done?).collect()
+    })
 }
 
 fn powers_of_two() -> Vec<usize> {
@@ -105,8 +138,7 @@ fn powers_of_two() -> Vec<usize> {
 fn search(
     options: &Options,
     split: &tables::Split,
-    method: &str,
-    threads: usize,
+    (method, threads, budget): (&str, usize, f64),
     seed: u64,
     folder: &Path,
 ) -> Result<Done, String> {
@@ -115,23 +147,23 @@ fn search(
     let model = folder.join("model.pp");
     let mut fit = Command::new(&program);
     fit.arg("fit").arg(&split.train).args(["--target", "class", "--json", "--method", method]);
-    fit.args(["--time-budget", &format!("{}s", options.budget)]);
+    fit.args(["--time-budget", &format!("{budget}s")]);
     fit.args(["--threads", &threads.to_string(), "--seed", &seed.to_string(), "--out"]).arg(&model);
-    let (said, wall, cpu) = output(&fit, options.budget, folder)?;
+    let (said, wall, cpu) = output(&fit, budget, folder)?;
     let last = said.lines().rev().find_map(|line| {
         serde_json::from_str::<Value>(line).ok().filter(|event| event["event"] == "saved")
     });
     let saved = last.ok_or("nothing was saved")?;
     let mut evaluate = Command::new(&program);
     evaluate.arg("evaluate").arg(&model).arg(&split.test).arg("--json");
-    let (said, ..) = output(&evaluate, options.budget, folder)?;
+    let (said, ..) = output(&evaluate, budget, folder)?;
     let scores: Value = serde_json::from_str(&said).map_err(|e| e.to_string())?;
     let number = |value: &Value, what: &str| value.as_f64().ok_or(format!("there is no {what}"));
     Ok(Done {
         n_pipelines: number(&saved["report"]["n_evaluated"], "number of pipelines")?,
         used: cpu / (wall * threads as f64),
         error: 1.0 - number(&scores["scores"]["balanced_accuracy"], "balanced accuracy")?,
-        late_secs: wall - options.budget,
+        late_secs: wall - budget,
     })
 }
 
@@ -143,16 +175,11 @@ fn side_by_side(
     seed: u64,
     folder: &Path,
 ) -> Result<Done, String> {
-    let one = |i: usize| {
+    let numbers: Vec<usize> = (0..n).collect();
+    let each = at_once(&numbers, |i| {
         let own = folder.join(format!("beside-{i}"));
         fs::create_dir_all(&own).map_err(|e| format!("{}: {e}", own.display()))?;
-        search(options, split, &options.methods[0], 1, seed, &own)
-    };
-    let each: Vec<Done> = std::thread::scope(|scope| {
-        let one = &one;
-        let all: Vec<_> = (0..n).map(|i| scope.spawn(move || one(i))).collect();
-        let ended = all.into_iter().map(|search| search.join().map_err(|_| "a search panicked"));
-        ended.map(|done| done?).collect::<Result<_, String>>()
+        search(options, split, (&options.methods[0], 1, options.budget), seed, &own)
     })?;
     let sum = |of: &dyn Fn(&Done) -> f64| each.iter().map(of).sum::<f64>();
     Ok(Done {
@@ -203,6 +230,7 @@ fn print_summary(all: &All, base: usize) {
     }
     println!(
         "pipelines x: the geometric mean over tables of how many times as many finished as with {base}; worse: tables \
-         with a larger error than with {base}; latest: seconds beyond the budget"
+         with a larger error than with {base}; latest: seconds beyond the budget; as long: one thread with so many \
+         times the budget"
     );
 }
