@@ -25,6 +25,8 @@ pub(crate) struct Patience {
     pub(crate) cost_secs: f64,
     /// The most that it may take of the time that is left.
     pub(crate) most_of_left: f64,
+    /// Whether only that bounds it, since it hands out what is done on its way.
+    pub(crate) goes_on: bool,
 }
 
 /// However busy the machine is, no more than so many times the usual reserve is kept.
@@ -186,8 +188,11 @@ impl<'a> Budget<'a> {
     /// there is.
     pub(crate) fn deadline(&self, patience: Patience, end: End) -> Option<Instant> {
         let left = self.left(end);
-        let Patience { cost_secs, most_of_left } = patience;
-        let expected = patience_secs(cost_secs * self.wall_per_cpu, self.total_secs());
+        let Patience { cost_secs, most_of_left, goes_on } = patience;
+        let expected = match goes_on {
+            true => self.total_secs(),
+            false => patience_secs(cost_secs * self.wall_per_cpu, self.total_secs()),
+        };
         let patience = match self.pacing {
             Pacing::Timed { .. } => Duration::try_from_secs_f64(expected)
                 .unwrap_or(left)

@@ -101,6 +101,8 @@ pub(super) struct Rows {
     rerun: VecDeque<Vec<PipelineId>>,
     /// Where boosting on histograms is run first, what follows by what came of it.
     ladder: Option<Ladder>,
+    /// Families of boosting that go on for as long as most of the time holds, with all threads to themselves.
+    going_on: Vec<PipelineId>,
 }
 
 impl Rows {
@@ -114,9 +116,8 @@ impl Rows {
     }
 
     /// Whether this one is of a fit that goes on for as long as most of the time holds.
-    fn goes_on(&self, id: PipelineId) -> bool {
-        let ladder = self.ladder.as_ref();
-        ladder.is_some_and(|ladder| ladder.goes_on() && ladder.first().contains(&id))
+    pub(super) fn goes_on(&self, id: PipelineId) -> bool {
+        self.going_on.contains(&id)
     }
 
     /// What a step was predicted to take before anything was measured here.
@@ -166,7 +167,7 @@ impl<'a> Drive<'a> {
         combiner: Combiner,
     ) -> Combiner {
         let rerun = to_rerun(&self.settings.space, &self.combiner.library);
-        self.rows = Rows { n_rows, secs, rerun, ladder: None };
+        self.rows = Rows { n_rows, secs, rerun, ladder: None, going_on: Vec::new() };
         self.boosting_pace = self.boosting_pace.on_more_rows();
         std::mem::replace(&mut self.combiner, combiner)
     }
@@ -179,6 +180,9 @@ impl<'a> Drive<'a> {
         self.rows.rerun.retain(|ids| !ids.iter().any(|id| first.contains(id)));
         self.rows.rerun.push_front(first);
         let goes_on = has_one_fold && self.budget.pacing().heeds_measurements();
+        if goes_on {
+            self.rows.going_on = ladder.first().to_vec();
+        }
         self.rows.ladder = Some(ladder.going_on(goes_on));
     }
 
@@ -270,7 +274,8 @@ impl<'a> Drive<'a> {
             let fits = |share: f64| move |id: &PipelineId| secs(*id) <= share * left_secs;
             // What is to come first comes, if only as its fewest rounds.
             let cheapest = ids.iter().copied().min_by(|&a, &b| secs(a).total_cmp(&secs(b)));
-            let first = cheapest.filter(|&id| rows.awaits(id) && fits(FIRST_SHARE)(&id));
+            let comes_first = |id: PipelineId| rows.awaits(id) || rows.goes_on(id);
+            let first = cheapest.filter(|&id| comes_first(id) && fits(FIRST_SHARE)(&id));
             ids.retain(|id| {
                 let is_in_time = || fits(rerun_share(space.kind(*id)))(id);
                 first.is_some_and(|first| first == *id || rows.goes_on(*id)) || is_in_time()
@@ -305,28 +310,32 @@ impl<'a> Drive<'a> {
         let secs = ids.iter().filter_map(|&id| self.rows.secs_of(id));
         let cost_secs = secs.fold(0.0, f64::max);
         if ids.iter().any(|&id| self.rows.goes_on(id)) {
-            return Patience { cost_secs, most_of_left: GOING_ON_SHARE };
+            return Patience { cost_secs, most_of_left: GOING_ON_SHARE, goes_on: true };
         }
         let share = |&id: &PipelineId| match self.rows.awaits(id) {
             true => FIRST_SHARE,
             false => rerun_share(self.settings.space.kind(id)),
         };
         let most_of_left = RERUN_PATIENCE * ids.iter().map(share).fold(0.0, f64::max);
-        Patience { cost_secs, most_of_left }
+        Patience { cost_secs, most_of_left, goes_on: false }
     }
 
     /// Queues what the first family of boosting speaks for, once it has run.
     pub(super) fn climb(&mut self, seen: &[Observation]) {
-        let Some(Rungs { next, later }) = self.rows.ladder.as_ref().and_then(|l| l.climb(seen))
-        else {
-            return;
-        };
-        self.rows.ladder = None;
+        let left_secs = self.budget.left_to_choose_in(self.end());
+        let climbed = self.rows.ladder.as_ref().and_then(|l| l.climb(seen, left_secs));
+        let Some(Rungs { next, later }) = climbed else { return };
+        let goes_on = self.rows.ladder.take().is_some_and(|ladder| ladder.goes_on());
+        if goes_on {
+            self.rows.going_on.extend(next.iter().flatten());
+        }
         let is_rung =
             |id: &PipelineId| later.contains(id) || next.iter().flatten().any(|n| n == id);
         self.rows.rerun.retain(|ids| !ids.iter().any(is_rung));
         next.into_iter().rev().for_each(|ids| self.rows.rerun.push_front(ids));
-        self.rows.rerun.push_back(later);
+        if !later.is_empty() {
+            self.rows.rerun.push_back(later);
+        }
     }
 
     /// The steps to run together, with no more pipelines than may still be evaluated.
@@ -371,7 +380,7 @@ impl<'a> Drive<'a> {
         // A step is given up by the longer of two predictions: what was learned of other families may not hold here.
         let patience_secs = steps.iter().map(|step| self.rows.predicted_secs(step)).sum();
         let cost_secs = f64::max(cost_secs, patience_secs);
-        let patience = Patience { cost_secs, most_of_left: 1.0 };
+        let patience = Patience { cost_secs, most_of_left: 1.0, goes_on: false };
         let seen = self.evaluate(&ids, patience, bench, listener)?;
         self.ensemble_if_cheap(listener);
         let started = self.budget.elapsed();

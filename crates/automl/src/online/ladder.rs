@@ -16,6 +16,9 @@ use super::levels::family_of;
 /// How much slower than predicted boosting is taken to be at the most, by what it took before.
 const SLOWEST: f64 = 10.0;
 
+/// Larger trees are grown next where so many times what the first family took is left: that is what as many rounds of them take.
+const LARGER_TREES: f64 = 2.0;
+
 /// The families still to come.
 pub(crate) struct Ladder {
     space: Arc<SearchSpace>,
@@ -52,9 +55,10 @@ impl Ladder {
     }
 
     /// What follows once the first family has run, or as much of it as there was time for: more rounds where the most that ran were
-    /// best, unless there was no time for them; larger and more varied trees where many rounds were best, and smaller ones that learn more slowly where few
-    /// were. `None` for other observations.
-    pub(crate) fn climb(&self, seen: &[Observation]) -> Option<Rungs> {
+    /// best, unless there was no time for them; larger and more varied trees where many rounds were best, and smaller ones that
+    /// learn more slowly where few were. Where that went on and little time is left, half as many rounds that learn faster.
+    /// `None` for other observations.
+    pub(crate) fn climb(&self, seen: &[Observation], left_secs: f64) -> Option<Rungs> {
         let place = |o: &Observation| self.first.iter().position(|id| id.index() == o.pipeline);
         let errors = || seen.iter().filter_map(|o| Some((place(o)?, o.error?)));
         let (best, _) = errors().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -67,7 +71,12 @@ impl Ladder {
         };
         let is_rising = best + 1 == n_seen;
         let wants_more = (is_rising && 1 < n_seen) || 2 * (best + 1) > self.first.len();
+        let took_secs = seen.iter().filter_map(|o| o.secs).fold(0.0, f64::max);
+        let is_short = self.goes_on && left_secs < LARGER_TREES * took_secs;
         let [next, later] = match wants_more {
+            true if is_short => {
+                [HistogramBoosting { learning_rate: 0.3, ..slow.clone() }, few_columns(slow)]
+            }
             true => [HistogramBoosting { max_leaf_nodes: 127, ..slow.clone() }, few_columns(slow)],
             false => {
                 let slower = HistogramBoosting { learning_rate: 0.03, ..slow.clone() };
@@ -80,8 +89,13 @@ impl Ladder {
         };
         let rest =
             if is_rising && !self.goes_on { self.first[n_seen..].to_vec() } else { Vec::new() };
-        let next = [rest, family(next)].into_iter().filter(|ids| !ids.is_empty()).collect();
-        Some(Rungs { next, later: family(later) })
+        let (mut next, mut later) = (vec![rest, family(next)], family(later));
+        if is_short {
+            // By then nothing else can be had on these rows.
+            next.push(std::mem::take(&mut later));
+        }
+        next.retain(|ids| !ids.is_empty());
+        Some(Rungs { next, later })
     }
 }
 
@@ -149,12 +163,12 @@ mod tests {
         let leaves = |ids: &[PipelineId]| {
             ids.iter().map(|&id| space.pipeline(id).to_string()).collect::<Vec<_>>().join("\n")
         };
-        let more = ladder.climb(&seen(ladder.first(), &[0.4, 0.3, 0.2, 0.1])).unwrap();
+        let more = ladder.climb(&seen(ladder.first(), &[0.4, 0.3, 0.2, 0.1]), 100.0).unwrap();
         assert!(leaves(&more.next[0]).contains("max_leaf_nodes=127"));
-        let fewer = ladder.climb(&seen(ladder.first(), &[0.1, 0.2, 0.3, 0.4])).unwrap();
+        let fewer = ladder.climb(&seen(ladder.first(), &[0.1, 0.2, 0.3, 0.4]), 100.0).unwrap();
         assert!(leaves(&fewer.next[0]).contains("max_leaf_nodes=8"));
         assert!(leaves(&fewer.later).contains("learning_rate=0.03"));
-        assert!(ladder.climb(&seen(&more.next[0], &[0.1])).is_none());
+        assert!(ladder.climb(&seen(&more.next[0], &[0.1]), 100.0).is_none());
         assert!(Ladder::of(&SearchSpace::paper()).is_none());
     }
 
@@ -162,19 +176,26 @@ mod tests {
     fn rounds_that_there_was_no_time_for_follow_where_they_promise_more() {
         let space = SearchSpace::all();
         let ladder = Ladder::of(&space).unwrap();
-        let rising = ladder.climb(&seen(&ladder.first()[..2], &[0.2, 0.1])).unwrap();
+        let rising = ladder.climb(&seen(&ladder.first()[..2], &[0.2, 0.1]), 100.0).unwrap();
         assert_eq!(rising.next[0], ladder.first()[2..]);
         assert_eq!(rising.next.len(), 2);
         // One number of rounds does not say whether larger trees are wanted, and past the best there is nothing to look for.
-        let one = ladder.climb(&seen(&ladder.first()[..1], &[0.2])).unwrap();
+        let one = ladder.climb(&seen(&ladder.first()[..1], &[0.2]), 100.0).unwrap();
         assert_eq!(one.next[0], ladder.first()[1..]);
         assert!(space.pipeline(one.next[1][0]).to_string().contains("max_leaf_nodes=8"));
-        let falling = ladder.climb(&seen(&ladder.first()[..2], &[0.1, 0.2])).unwrap();
+        let falling = ladder.climb(&seen(&ladder.first()[..2], &[0.1, 0.2]), 100.0).unwrap();
         assert_eq!(falling.next.len(), 1);
         // What had most of the time does not begin again.
         let ladder = ladder.going_on(true);
-        let rising = ladder.climb(&seen(&ladder.first()[..2], &[0.2, 0.1])).unwrap();
-        assert!(!rising.next.iter().flatten().any(|id| ladder.first().contains(id)));
+        let rising = |left_secs| {
+            let seen = seen(&ladder.first()[..2], &[0.2, 0.1]);
+            ladder.climb(&seen, left_secs).unwrap()
+        };
+        assert!(!rising(100.0).next.iter().flatten().any(|id| ladder.first().contains(id)));
+        assert!(leaves(&rising(100.0).next[0]).contains("max_leaf_nodes=127"));
+        // With little time left: fast learning.
+        assert_eq!((rising(5.0).next.len(), rising(5.0).later.len()), (2, 0));
+        assert!(leaves(&rising(5.0).next[0]).contains("learning_rate=0.3"));
     }
 
     #[test]

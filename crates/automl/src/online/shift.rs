@@ -176,7 +176,7 @@ impl Desk<'_, '_, '_> {
             return Ok(Asked::Later);
         }
         let unasked = || self.running.values().filter(|r| r.step.is_none()).flat_map(|r| &r.ids);
-        if unasked().any(|&id| drive.rows.awaits(id)) {
+        if unasked().any(|&id| drive.rows.awaits(id) || drive.rows.goes_on(id)) {
             return Ok(Asked::Later);
         }
         let chosen = drive.budget.elapsed();
@@ -203,7 +203,7 @@ impl Desk<'_, '_, '_> {
         }
         // A step is given up by the longer of two predictions: what was learned of other families may not hold here.
         let cost_secs = f64::max(step.cost_secs, drive.rows.predicted_secs(&step));
-        let patience = Patience { cost_secs, most_of_left: 1.0 };
+        let patience = Patience { cost_secs, most_of_left: 1.0, goes_on: false };
         drive.budget.note_predicted(step.cost_secs);
         let space = &drive.settings.space;
         let ids = step.members.iter().filter_map(|&j| space.id(j)).collect();
