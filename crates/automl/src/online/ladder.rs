@@ -192,10 +192,11 @@ mod tests {
             ladder.climb(&seen, left_secs).unwrap()
         };
         assert!(!rising(100.0).next.iter().flatten().any(|id| ladder.first().contains(id)));
-        assert!(leaves(&rising(100.0).next[0]).contains("max_leaf_nodes=127"));
+        let next = |left_secs| space.pipeline(rising(left_secs).next[0][0]).to_string();
+        assert!(next(100.0).contains("max_leaf_nodes=127"));
         // With little time left: fast learning.
         assert_eq!((rising(5.0).next.len(), rising(5.0).later.len()), (2, 0));
-        assert!(leaves(&rising(5.0).next[0]).contains("learning_rate=0.3"));
+        assert!(next(5.0).contains("learning_rate=0.3"));
     }
 
     #[test]
