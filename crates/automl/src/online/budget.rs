@@ -15,8 +15,12 @@ const LEAST_RESERVE: Duration = Duration::from_millis(30);
 /// measured at 50 million cells, where a fit of a minute ended .3 s late without.
 const CLOSING_SECS: f64 = 1e-8;
 
-/// The most of the budget that is kept for that.
+/// And a probability that ensembles are chosen by and scored with, of which there are many where classes are.
+const CLOSING_PROBABILITY_SECS: f64 = 3e-8;
+
+/// The most of the budget that is kept for each of the two.
 const CLOSING_SHARE: f64 = 0.05;
+const CLOSING_PROBABILITY_SHARE: f64 = 0.1;
 
 /// How long a step is waited for.
 #[derive(Clone, Copy)]
@@ -92,10 +96,14 @@ impl<'a> Budget<'a> {
         Self { slowdown: threads_a_core.max(1.0), ..self }
     }
 
-    /// The same for a table of so many cells: the end of a search on a large one takes longer.
-    pub(crate) fn for_cells(self, n_cells: usize) -> Self {
-        let secs = (CLOSING_SECS * n_cells as f64).min(CLOSING_SHARE * self.total_secs());
-        Self { closing: Duration::from_secs_f64(secs), ..self }
+    /// The same for a table of so many cells and so many probabilities: the end of a search on a large one takes longer.
+    pub(crate) fn for_cells(self, n_cells: usize, n_probabilities: usize) -> Self {
+        let total_secs = self.total_secs();
+        let secs = |each: f64, n: usize, share: f64| (each * n as f64).min(share * total_secs);
+        let cells = secs(CLOSING_SECS, n_cells, CLOSING_SHARE);
+        let probabilities =
+            secs(CLOSING_PROBABILITY_SECS, n_probabilities, CLOSING_PROBABILITY_SHARE);
+        Self { closing: Duration::from_secs_f64(cells + probabilities), ..self }
     }
 
     /// What decides when something happens.
@@ -273,7 +281,7 @@ mod tests {
         let left = |n_cells: usize| {
             let pacing = Pacing::Timed { threads: 2 };
             let budget = Budget::new(&Still, Duration::from_secs(10), pacing, 1.0);
-            budget.for_cells(n_cells).left(End::default()).as_secs_f64()
+            budget.for_cells(n_cells, 0).left(End::default()).as_secs_f64()
         };
         assert!((left(10_000) - 9.97).abs() < 1e-3 && (left(20_000_000) - 9.77).abs() < 1e-3);
         assert!((left(1_000_000_000) - 9.47).abs() < 1e-3);

@@ -282,8 +282,13 @@ pub(super) fn mean_of_models(
 }
 
 fn print_of(probabilities: &[f32]) -> u64 {
-    let mut hash = Xxh3::new();
-    probabilities.iter().for_each(|p| hash.update(&p.to_bits().to_le_bytes()));
+    const AT_ONCE: usize = 1 << 10;
+    let (mut hash, mut bytes) = (Xxh3::new(), Vec::with_capacity(size_of::<f32>() * AT_ONCE));
+    for some in probabilities.chunks(AT_ONCE) {
+        bytes.clear();
+        bytes.extend(some.iter().flat_map(|p| p.to_bits().to_le_bytes()));
+        hash.update(&bytes);
+    }
     hash.digest()
 }
 

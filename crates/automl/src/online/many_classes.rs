@@ -8,7 +8,19 @@ use crate::surrogate::{Surrogate, TableSize};
 const MOST_SEEN: usize = 20;
 
 /// Seconds that one probability takes to be made, put together and judged.
-const PROBABILITY_SECS: f64 = 2e-8;
+const PROBABILITY_SECS: f64 = 4e-8;
+
+/// The most of the budget that all probabilities of one pipeline may take.
+const PROBABILITY_SHARE: f64 = 0.1;
+
+/// The most rows that a search of so many seconds has time for: with many classes each has as many probabilities, and of those of a
+/// pipeline that was done just in time all are still to be judged.
+pub(super) fn most_rows(n_classes: usize, budget_secs: f64) -> usize {
+    if n_classes <= MOST_SEEN {
+        return usize::MAX;
+    }
+    (PROBABILITY_SHARE * budget_secs / (PROBABILITY_SECS * n_classes as f64)) as usize
+}
 
 /// Predicted seconds of all pipelines of a space, cross-validated on a table of this size. What is done for each class takes as many times as
 /// long as there are more of them; everything else has more probabilities to give.
@@ -39,6 +51,13 @@ mod tests {
     use pitchpipe_learn::estimate::EstimatorKind;
 
     use super::*;
+
+    #[test]
+    fn many_classes_leave_time_for_fewer_rows() {
+        assert_eq!(most_rows(10, 1.0), usize::MAX);
+        assert!((7_500..8_500).contains(&most_rows(1_000, 3.2)));
+        assert!(most_rows(1_000, 60.0) > 100_000);
+    }
 
     #[test]
     fn what_is_fitted_class_by_class_takes_longer_with_more_of_them() {

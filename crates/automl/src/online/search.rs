@@ -25,7 +25,7 @@ use super::families::plain_boosting;
 use super::folds::Folds;
 use super::levels::{Earlier, Level, Paces, levels};
 use super::library::{Judging, Rule};
-use super::many_classes::predicted_secs;
+use super::many_classes::{self, predicted_secs};
 use super::memory::{AddressSpace, MemoryWatch};
 use super::pacing::Pacing;
 use super::policies::{Made, Setup, make};
@@ -216,7 +216,8 @@ impl<'a> Fit<'a> {
         let threads_a_core = threads as f64 / available_parallelism().map_or(1, |n| n.get()) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
         let n_cells = self.dataset.n_rows() * self.dataset.columns().len();
-        let budget = budget.crowded(threads_a_core).for_cells(n_cells);
+        let n_probabilities = self.most_rows() * self.dataset.labels().n_classes();
+        let budget = budget.crowded(threads_a_core).for_cells(n_cells, n_probabilities);
         let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),
@@ -372,11 +373,13 @@ impl<'a> Fit<'a> {
         levels(n_rows, self.begun_after(), budget, &paces)
     }
 
-    /// The most rows whose probabilities fit the memory: all, unless classes are many.
+    /// The most rows whose probabilities fit the memory and the time: all, unless classes are many.
     fn most_rows(&self) -> usize {
         let n_classes = self.dataset.labels().n_classes();
         let cells = (CELLS_SHARE * self.memory_limit as f64) as usize / size_of::<f64>();
-        self.dataset.n_rows().min((cells / n_classes.max(1)).max(SMALL_SAMPLE))
+        let in_memory = cells / n_classes.max(1);
+        let in_time = many_classes::most_rows(n_classes, self.automl.budget.as_secs_f64());
+        self.dataset.n_rows().min(in_memory.min(in_time).max(SMALL_SAMPLE))
     }
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.

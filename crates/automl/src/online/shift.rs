@@ -121,7 +121,13 @@ impl Work for Shift<'_, '_, '_> {
         let begun = std::time::Instant::now();
         let pipelines = Arc::clone(&self.orders()[order]);
         let (id, pipeline) = pipelines[position].clone();
-        let judged = Judged::of(outcome, id, pipeline, &self.rule, self.judging);
+        let judged = match outcome {
+            Outcome::Finished(evaluation) if self.desk().is_too_late_to_judge() => {
+                let after = Duration::from_secs_f64(evaluation.alone_secs.max(0.0));
+                Judged::OutOfTime { after }
+            }
+            outcome => Judged::of(outcome, id, pipeline, &self.rule, self.judging),
+        };
         let mut desk = self.desk();
         let Desk { drive, listener, running, .. } = &mut *desk;
         let seen = drive.take_in(id, judged, listener);
@@ -159,6 +165,11 @@ enum Asked {
 }
 
 impl Desk<'_, '_, '_> {
+    /// Whether the time is over and there is a model, so that what has just come is not to be looked at any more.
+    fn is_too_late_to_judge(&self) -> bool {
+        self.drive.left().is_zero() && !self.drive.combiner.library.learners().is_empty()
+    }
+
     fn next(&mut self) -> Result<Asked, AutoMlError> {
         if self.error.is_some() {
             return Ok(Asked::Over(None));

@@ -32,12 +32,16 @@ use crate::values::written_duration;
 use interrupt::Interrupt;
 use progress::Reporter;
 
+/// Reading may take so much of the budget: with less left there is no search, and letting go of what was read takes time, too.
+const READING_SHARE: f64 = 0.95;
+
 pub(crate) fn run(
     args: &FitArgs,
     started: Instant,
     stop: &Arc<AtomicBool>,
 ) -> Result<Done, Failure> {
-    let interrupt = Interrupt::watch(Arc::clone(stop), started + args.time_budget)?;
+    let reading = args.time_budget.mul_f64(READING_SHARE);
+    let interrupt = Interrupt::watch(Arc::clone(stop), started + reading)?;
     check_output(args)?;
     let live = live::start(args, started, stop)?;
     let done = search(args, started, &interrupt, live.as_ref());

@@ -123,6 +123,7 @@ impl Estimator for GradientBoosting {
         for round in 0..N_ROUNDS {
             boosting.update_residuals(y);
             for output in 0..boosting.n_outputs() {
+                ctx.check_deadline()?;
                 let stream = stream.child(round as u64).child(output as u64);
                 let nodes = regressor.grow(boosting.residuals(output), stream)?;
                 trees.push(boosting.take_step(output, nodes, &regressor, self.learning_rate));

@@ -1,6 +1,7 @@
 //! Tells the caller what became of each pipeline, with what it cost and the models it asked for.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::computation::{Done, Subscriber};
 use super::family::MemberResult;
@@ -9,13 +10,18 @@ use super::outcome::{Evaluation, Outcome};
 use super::path::{Cost, Steps};
 use super::schedule::{Ground, Schedule};
 use crate::estimate::FittedEstimator;
-use crate::{FittedPipeline, FittedPreparation, Pipeline, contained};
+use crate::{FitError, FittedPipeline, FittedPreparation, Pipeline, contained};
 
 impl Schedule<'_> {
     /// Measures a computation whose folds are complete and tells those who wait for it.
     pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
         let Ground { truth, folds, options, .. } = self.ground;
+        // With many classes scoring takes as long as fitting, for each member of a family.
+        let is_late = self.order.deadline.is_some_and(|deadline| Instant::now() > deadline);
         let scored = contained("scoring", || {
+            if is_late {
+                return Done::failed(FitError::OutOfTime);
+            }
             #[cfg(test)]
             super::tests::break_off("scoring", &self.estimators[estimator]);
             Done::of(truth, folds, results, options)

@@ -73,6 +73,8 @@ pub(super) fn scores(
         }
         Labels::from_codes(codes, truth.n_classes())
     };
+    // Macro F1 has the same decision.
+    let balanced = decided(Metric::BalancedAccuracy);
     Scores {
         fold_errors,
         decided_error,
@@ -83,8 +85,8 @@ pub(super) fn scores(
         },
         decided: LabelScores {
             accuracy: accuracy(truth, &decided(Metric::Accuracy)),
-            balanced_accuracy: balanced_accuracy(truth, &decided(Metric::BalancedAccuracy)),
-            macro_f1: macro_f1(truth, &decided(Metric::MacroF1)),
+            balanced_accuracy: balanced_accuracy(truth, &balanced),
+            macro_f1: macro_f1(truth, &balanced),
         },
         log_loss: log_loss(truth, all.probabilities.values()),
         roc_auc: if wants_area { roc_auc(truth, all.probabilities.values()) } else { None },

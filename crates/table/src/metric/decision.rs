@@ -39,7 +39,11 @@ impl Decision {
         }
         let decide = |row: &[f64]| {
             let value = |k: usize| self.value(row[k], priors[k]);
-            (1..n_classes).fold(0, |best, k| if value(k) > value(best) { k } else { best }) as u32
+            let better = |(best, most): (usize, f64), k: usize| {
+                let value = value(k);
+                if value > most { (k, value) } else { (best, most) }
+            };
+            (1..n_classes).fold((0, value(0)), better).0 as u32
         };
         Labels::from_codes(probabilities.chunks_exact(n_classes.max(1)).map(decide), n_classes)
     }
