@@ -217,6 +217,16 @@ pub enum TableError {
         /// The most that is accepted.
         limit: usize,
     },
+    /// A text table and the cells read from it would take more memory than they may.
+    #[error("{file} takes some {} MB of memory to be read, and {} MB are allowed", bytes / 1_000_000, limit / 1_000_000)]
+    BeyondMemory {
+        /// The file's name.
+        file: String,
+        /// What it would take.
+        bytes: u64,
+        /// What it may.
+        limit: u64,
+    },
     /// The file is in a format that is not read.
     #[error("{file} is {format}, which is not read")]
     UnsupportedFormat {
@@ -322,6 +332,10 @@ impl TableError {
                 "copy or download the file again".into()
             }
             Self::TooLarge { .. } => "decompress it first, if it is meant to be so large".into(),
+            Self::BeyondMemory { bytes, .. } => format!(
+                "allow more (--memory {}MB leaves some for the search), or give it fewer rows or columns",
+                2 * bytes / 1_000_000
+            ),
             Self::UnsupportedFormat { .. } => "save the table as CSV or Parquet".into(),
             Self::UnsupportedType { column, .. } => {
                 format!("leave {column:?} out of the file, or turn it into plain columns")

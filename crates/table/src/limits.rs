@@ -11,11 +11,19 @@ pub struct Limits {
     pub n_classes: usize,
     /// The most categories of a column that are told apart; the rarest of more count as one.
     pub n_levels: usize,
+    /// The most bytes that a text table and the cells read from it may take together; what there is, where it is left out.
+    pub bytes: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { n_columns: 100_000, row_bytes: 1 << 28, n_classes: 1000, n_levels: 8192 }
+        Self {
+            n_columns: 100_000,
+            row_bytes: 1 << 28,
+            n_classes: 1000,
+            n_levels: 8192,
+            bytes: None,
+        }
     }
 }
 

@@ -6,6 +6,20 @@ use common::{complaint, complaint_with, names, read_as, said, show, table};
 use pitchpipe_table::{CancelCheck, ReadOptions, Source, TableError, read};
 
 #[test]
+fn a_table_that_would_take_too_much_memory_is_refused_before_it_does() {
+    let text: String = (0..2_000).map(|i| format!("{i},{}\n", i % 7)).collect();
+    let source = Source::Bytes { name: "t.csv".into(), bytes: format!("a,b\n{text}").into_bytes() };
+    let within = |bytes: u64| {
+        let mut options = ReadOptions::default();
+        options.limits.bytes = Some(bytes);
+        read(&source, &options, &CancelCheck::never())
+    };
+    // 2,000 rows of two numbers, and their text.
+    assert!(matches!(within(30_000), Err(TableError::BeyondMemory { limit: 30_000, .. })));
+    assert_eq!(within(100_000).unwrap().n_rows, 2_000);
+}
+
+#[test]
 fn each_column_takes_the_type_of_its_cells() {
     let t = table("i,f,s,d,m\n1,1.5,x,2024-03-10,\n-2,NA,y,?,\n,3e2,x,1970-01-01,null\n");
     assert_eq!(t.n_rows, 3);

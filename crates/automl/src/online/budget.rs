@@ -16,11 +16,11 @@ const LEAST_RESERVE: Duration = Duration::from_millis(30);
 const CLOSING_SECS: f64 = 1e-8;
 
 /// And a probability that ensembles are chosen by and scored with, of which there are many where classes are.
-const CLOSING_PROBABILITY_SECS: f64 = 3e-8;
+const CLOSING_PROBABILITY_SECS: f64 = 5e-8;
 
 /// The most of the budget that is kept for each of the two.
 const CLOSING_SHARE: f64 = 0.05;
-const CLOSING_PROBABILITY_SHARE: f64 = 0.1;
+const CLOSING_PROBABILITY_SHARE: f64 = 0.12;
 
 /// How long a step is waited for.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ pub(crate) const LIBRARY: usize = 40;
 const CONFIRMED_BAG_SHARE: f64 = 0.7;
 
 /// Bytes that are serialised, compressed and written in a second, at the least.
-const BYTES_A_SECOND: f64 = 60e6;
+const BYTES_A_SECOND: f64 = 40e6;
 
 /// The candidate learners on one set of rows, and the ensemble of them.
 pub(crate) struct Combiner {

@@ -33,7 +33,10 @@ use interrupt::Interrupt;
 use progress::Reporter;
 
 /// Reading may take so much of the budget: with less left there is no search, and letting go of what was read takes time, too.
-const READING_SHARE: f64 = 0.95;
+const READING_SHARE: f64 = 0.9;
+
+/// Seconds a cell of the table that passes before the first pipeline can run.
+const BEGINNING_SECS: f64 = 6e-9;
 
 pub(crate) fn run(
     args: &FitArgs,
@@ -64,6 +67,11 @@ fn search(
     let (dataset, held_out, table_report) = reading.training()?;
     let validation = reading.validation(&dataset)?;
     interrupt.reading_is_over();
+    let n_cells = dataset.n_rows() * dataset.columns().len();
+    let begun = started.elapsed() + Duration::from_secs_f64(BEGINNING_SECS * n_cells as f64);
+    if !args.repeatable && begun > args.time_budget {
+        return Err(unread(&file, args.time_budget, &interrupt.flag()));
+    }
     notes::tell(args.voice(), &file, &table_report.notes);
 
     let mut search = AutoMl::new()
@@ -201,12 +209,10 @@ impl Reading<'_> {
     /// The rows to learn from, those held out, and what was understood of the former.
     fn training(&self) -> Result<(Dataset, Option<Dataset>, TableReport), Failure> {
         let source = self.args.table.source();
-        let table = read(
-            &source,
-            &self.args.table.read_options(Some(&self.args.target)),
-            &self.interrupt.check(),
-        )
-        .map_err(|error| self.unread(&source, error))?;
+        let mut options = self.args.table.read_options(Some(&self.args.target));
+        options.limits.bytes = self.args.memory;
+        let table = read(&source, &options, &self.interrupt.check())
+            .map_err(|error| self.unread(&source, error))?;
         let mut options = self.args.table.schema_options(Some(&self.args.target));
         options.depends_on = self.args.depends_on();
         let parted = match self.args.holdout {

@@ -15,6 +15,16 @@ pub(super) enum Kind {
     Text,
 }
 
+impl Kind {
+    /// What a cell takes.
+    pub(super) fn cell_bytes(self) -> usize {
+        match self {
+            Self::Numbers | Self::Instants => size_of::<f64>(),
+            Self::Text => size_of::<u32>(),
+        }
+    }
+}
+
 /// What the first block's cells suggest. A column with nothing in it may become anything; numbers are
 /// the type that costs least to take back.
 pub(super) fn guess(context: &Context<'_>, block: &Block, column: usize) -> Kind {

@@ -61,7 +61,8 @@ pub(super) fn read(
             names.into_iter().map(|name| RawColumn { name, cells: nothing() }).collect();
         return Ok(table);
     }
-    let (n_rows, columns) = parse(&context, records.clone(), &forced, target, cancel, notes)?;
+    let asked = Asked { forced: &forced, target, bytes: options.limits.bytes };
+    let (n_rows, columns) = parse(&context, records.clone(), asked, cancel, notes)?;
     if let Some(target) = target {
         table.missing_labels = missing_words(&context, records, target, &columns[target])?;
     }
@@ -88,14 +89,21 @@ struct Context<'a> {
     dialect: &'a Dialect,
 }
 
+/// What was said about the columns, and what all may take.
+struct Asked<'a> {
+    forced: &'a [bool],
+    target: Option<usize>,
+    bytes: Option<u64>,
+}
+
 fn parse(
     context: &Context<'_>,
     records: Records<'_>,
-    forced: &[bool],
-    target: Option<usize>,
+    asked: Asked<'_>,
     cancel: &CancelCheck,
     notes: &mut Vec<Note>,
 ) -> Result<(usize, Vec<Cells>), TableError> {
+    let Asked { forced, target, bytes } = asked;
     let mut block = Block::default();
     let mut first = records.clone();
     first.next_block(&mut block)?;
@@ -111,6 +119,13 @@ fn parse(
         false => columns::guess(context, &block, column),
     };
     let kinds: Vec<Kind> = forced.iter().enumerate().map(kind).collect();
+    if let Some(limit) = bytes {
+        let cell_bytes = kinds.iter().map(|kind| kind.cell_bytes() as u64).sum::<u64>();
+        let bytes = context.data.len() as u64 + n_expected as u64 * cell_bytes;
+        if bytes > limit {
+            return Err(TableError::BeyondMemory { file: context.file.to_owned(), bytes, limit });
+        }
+    }
     let padded = |column: usize| columns::has_leading_zeros(context, &block, column);
     let padded: Vec<bool> = (0..kinds.len()).map(padded).collect();
     let start = |kind: Kind| Parsing::new(kind, n_expected);
