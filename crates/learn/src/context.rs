@@ -11,6 +11,7 @@ use crate::{FitError, MemoryPool, Reservation, Stream};
 pub struct FitContext {
     stream: Stream,
     deadline: Option<Instant>,
+    heeds_pace: bool,
     cancel: Option<Arc<AtomicBool>>,
     memory_limit: Option<u64>,
     memory: Option<MemoryPool>,
@@ -22,6 +23,7 @@ impl FitContext {
         Self {
             stream: Stream::new(0),
             deadline: None,
+            heeds_pace: true,
             cancel: None,
             memory_limit: None,
             memory: None,
@@ -36,6 +38,12 @@ impl FitContext {
     /// The same with an earlier or later deadline.
     pub fn with_deadline(self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self }
+    }
+
+    /// The same where work that its pace so far says cannot end in time is begun all the same: what is done must not depend on
+    /// the clock but where that ends it.
+    pub fn heedless_of_pace(self) -> Self {
+        Self { heeds_pace: false, ..self }
     }
 
     /// The same with a flag that ends the work when set.
@@ -61,6 +69,11 @@ impl FitContext {
     /// When the work must end.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    /// Whether work may be left out that its pace so far says cannot end in time.
+    pub fn heeds_pace(&self) -> bool {
+        self.heeds_pace
     }
 
     /// How long is left, if there is a deadline.

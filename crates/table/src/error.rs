@@ -217,8 +217,8 @@ pub enum TableError {
         /// The most that is accepted.
         limit: usize,
     },
-    /// A text table and the cells read from it would take more memory than they may.
-    #[error("{file} takes some {} MB of memory to be read, and {} MB are allowed", bytes / 1_000_000, limit / 1_000_000)]
+    /// Delimited text and the cells read from it would take more memory than they may.
+    #[error("{file} takes some {} MB of memory to be read, and {} MB are allowed", bytes.div_ceil(1_000_000), limit / 1_000_000)]
     BeyondMemory {
         /// The file's name.
         file: String,
@@ -334,7 +334,7 @@ impl TableError {
             Self::TooLarge { .. } => "decompress it first, if it is meant to be so large".into(),
             Self::BeyondMemory { bytes, .. } => format!(
                 "allow more (--memory {}MB leaves some for the search), or give it fewer rows or columns",
-                2 * bytes / 1_000_000
+                (2 * bytes).div_ceil(1_000_000)
             ),
             Self::UnsupportedFormat { .. } => "save the table as CSV or Parquet".into(),
             Self::UnsupportedType { column, .. } => {

@@ -11,7 +11,7 @@ pub struct Limits {
     pub n_classes: usize,
     /// The most categories of a column that are told apart; the rarest of more count as one.
     pub n_levels: usize,
-    /// The most bytes that a text table and the cells read from it may take together; what there is, where it is left out.
+    /// The most bytes that delimited text and the cells read from it may take together; what there is, where it is left out.
     pub bytes: Option<u64>,
 }
 

@@ -116,17 +116,23 @@ fn keep(all: &mut All, (name, seed): (&str, u64), (method, n): (&str, usize), do
     of.insert((name.to_string(), seed), done);
 }
 
-/// One search of each of these, all at the same time.
+/// One search of each of these, as many at the same time as there are cores.
 fn at_once<T: Sync>(
     of: &[T],
     search: impl Fn(&T) -> Result<Done, String> + Sync,
 ) -> Result<Vec<Done>, String> {
-    std::thread::scope(|scope| {
-        let search = &search;
-        let all: Vec<_> = of.iter().map(|one| scope.spawn(move || search(one))).collect();
-        let ended = all.into_iter().map(|search| search.join().map_err(|_| "a search panicked"));
-        ended.map(|done| done?).collect()
-    })
+    let n_cores = available_parallelism().map_or(1, |n| n.get());
+    let mut done = Vec::with_capacity(of.len());
+    for some in of.chunks(n_cores) {
+        let some: Result<Vec<Done>, String> = std::thread::scope(|scope| {
+            let search = &search;
+            let all: Vec<_> = some.iter().map(|one| scope.spawn(move || search(one))).collect();
+            let ended = all.into_iter().map(|one| one.join().map_err(|_| "a search panicked"));
+            ended.map(|done| done?).collect()
+        });
+        done.extend(some?);
+    }
+    Ok(done)
 }
 
 fn powers_of_two() -> Vec<usize> {
@@ -231,6 +237,6 @@ fn print_summary(all: &All, base: usize) {
     println!(
         "pipelines x: the geometric mean over tables of how many times as many finished as with {base}; worse: tables \
          with a larger error than with {base}; latest: seconds beyond the budget; as long: one thread with so many \
-         times the budget"
+         times the budget; side by side: as many searches of one thread at once"
     );
 }

@@ -22,6 +22,9 @@ const CLOSING_PROBABILITY_SECS: f64 = 5e-8;
 const CLOSING_SHARE: f64 = 0.05;
 const CLOSING_PROBABILITY_SHARE: f64 = 0.12;
 
+/// The most for both, however busy the machine is.
+const MOST_CLOSING: f64 = 0.4;
+
 /// How long a step is waited for.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
@@ -232,7 +235,8 @@ impl<'a> Budget<'a> {
         let slowdown = self.slowdown.clamp(1.0, MOST_SLOWDOWN);
         let margin = f64::midpoint(1.0, slowdown).min(MOST_MARGIN);
         let measured = Duration::from_secs_f64(margin * measured_secs);
-        (LEAST_RESERVE + self.closing + end.write_time).mul_f64(slowdown) + measured
+        let closing = self.closing.mul_f64(slowdown).min(self.total.mul_f64(MOST_CLOSING));
+        (LEAST_RESERVE + end.write_time).mul_f64(slowdown) + closing + measured
     }
 
     /// Pipelines that are predicted to take so long have been run.
@@ -283,6 +287,14 @@ mod tests {
             let budget = Budget::new(&Still, Duration::from_secs(10), pacing, 1.0);
             budget.for_cells(n_cells, 0).left(End::default()).as_secs_f64()
         };
+        let many_classes = |slowdown: f64| {
+            let pacing = Pacing::Timed { threads: 2 };
+            let budget = Budget::new(&Still, Duration::from_secs(10), pacing, 1.0);
+            let budget = budget.crowded(slowdown).for_cells(10_000, 100_000_000);
+            budget.left(End::default()).as_secs_f64()
+        };
+        assert!((many_classes(1.0) - 8.77).abs() < 1e-3, "{}", many_classes(1.0));
+        assert!((many_classes(6.0) - 5.82).abs() < 1e-3, "{}", many_classes(6.0));
         assert!((left(10_000) - 9.97).abs() < 1e-3 && (left(20_000_000) - 9.77).abs() < 1e-3);
         assert!((left(1_000_000_000) - 9.47).abs() < 1e-3);
     }

@@ -144,8 +144,7 @@ impl Combiner {
 
     /// The time that writing the model is expected to take.
     pub(crate) fn write_time(&self) -> Duration {
-        let bytes = self.chosen_bytes();
-        Duration::from_secs_f64(bytes.min(2 * self.size_limit) as f64 / BYTES_A_SECOND)
+        Duration::from_secs_f64(self.chosen_bytes() as f64 / BYTES_A_SECOND)
     }
 
     /// The base learners of the ensemble as it was last made with their weights, heaviest first.

@@ -54,11 +54,11 @@ const RERUN_SHARE: f64 = 0.25;
 const BOOSTING_RERUN_SHARE: f64 = 0.3;
 const FIRST_SHARE: f64 = 0.6;
 
-/// What that may take of the time left where each of its rounds is of use: one fit, which hands out fewer rounds on its way to more.
-const GOING_ON_SHARE: f64 = 0.85;
-
 /// And may take so many times that share.
 const RERUN_PATIENCE: f64 = 1.25;
+
+/// What the first may take where each of its rounds is of use: one fit, which hands out fewer rounds on its way to more.
+const GOING_ON_SHARE: f64 = 0.85;
 
 /// What is expected to be worse than the best on these rows by this share of it, and a little, is not run again.
 const HOPELESS: f64 = 0.5;
@@ -101,7 +101,7 @@ pub(super) struct Rows {
     rerun: VecDeque<Vec<PipelineId>>,
     /// Where boosting on histograms is run first, what follows by what came of it.
     ladder: Option<Ladder>,
-    /// Families of boosting that go on for as long as most of the time holds, with all threads to themselves.
+    /// Families of boosting that go on for as long as most of the time holds. They have all threads to themselves, as what is awaited has.
     going_on: Vec<PipelineId>,
 }
 
@@ -298,8 +298,9 @@ impl<'a> Drive<'a> {
         let patience = self.rerun_patience(ids);
         self.budget.note_predicted(patience.cost_secs);
         self.note_predictions(ids, policy);
+        let begun = self.budget.elapsed();
         let seen = self.evaluate(ids, patience, bench, listener)?;
-        self.climb(&seen);
+        self.climb(&seen, self.budget.since(begun));
         policy.observe_unasked(&seen)?;
         self.ensemble_if_cheap(listener);
         Ok(())
@@ -321,9 +322,9 @@ impl<'a> Drive<'a> {
     }
 
     /// Queues what the first family of boosting speaks for, once it has run.
-    pub(super) fn climb(&mut self, seen: &[Observation]) {
-        let left_secs = self.budget.left_to_choose_in(self.end());
-        let climbed = self.rows.ladder.as_ref().and_then(|l| l.climb(seen, left_secs));
+    pub(super) fn climb(&mut self, seen: &[Observation], took: Duration) {
+        let times_left = self.left().as_secs_f64() / took.as_secs_f64().max(1e-3);
+        let climbed = self.rows.ladder.as_ref().and_then(|l| l.climb(seen, times_left));
         let Some(Rungs { next, later }) = climbed else { return };
         let goes_on = self.rows.ladder.take().is_some_and(|ladder| ladder.goes_on());
         if goes_on {

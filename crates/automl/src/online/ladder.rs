@@ -56,9 +56,9 @@ impl Ladder {
 
     /// What follows once the first family has run, or as much of it as there was time for: more rounds where the most that ran were
     /// best, unless there was no time for them; larger and more varied trees where many rounds were best, and smaller ones that
-    /// learn more slowly where few were. Where that went on and little time is left, half as many rounds that learn faster.
-    /// `None` for other observations.
-    pub(crate) fn climb(&self, seen: &[Observation], left_secs: f64) -> Option<Rungs> {
+    /// learn more slowly where few were. Where that went on and little time is left (so many times what it took), many rounds
+    /// are followed by rounds that learn faster, and what comes later comes next. `None` for other observations.
+    pub(crate) fn climb(&self, seen: &[Observation], times_left: f64) -> Option<Rungs> {
         let place = |o: &Observation| self.first.iter().position(|id| id.index() == o.pipeline);
         let errors = || seen.iter().filter_map(|o| Some((place(o)?, o.error?)));
         let (best, _) = errors().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -71,8 +71,7 @@ impl Ladder {
         };
         let is_rising = best + 1 == n_seen;
         let wants_more = (is_rising && 1 < n_seen) || 2 * (best + 1) > self.first.len();
-        let took_secs = seen.iter().filter_map(|o| o.secs).fold(0.0, f64::max);
-        let is_short = self.goes_on && left_secs < LARGER_TREES * took_secs;
+        let is_short = self.goes_on && times_left < LARGER_TREES;
         let [next, later] = match wants_more {
             true if is_short => {
                 [HistogramBoosting { learning_rate: 0.3, ..slow.clone() }, few_columns(slow)]
@@ -187,16 +186,16 @@ mod tests {
         assert_eq!(falling.next.len(), 1);
         // What had most of the time does not begin again.
         let ladder = ladder.going_on(true);
-        let rising = |left_secs| {
+        let rising = |times_left| {
             let seen = seen(&ladder.first()[..2], &[0.2, 0.1]);
-            ladder.climb(&seen, left_secs).unwrap()
+            ladder.climb(&seen, times_left).unwrap()
         };
         assert!(!rising(100.0).next.iter().flatten().any(|id| ladder.first().contains(id)));
-        let next = |left_secs| space.pipeline(rising(left_secs).next[0][0]).to_string();
+        let next = |times_left| space.pipeline(rising(times_left).next[0][0]).to_string();
         assert!(next(100.0).contains("max_leaf_nodes=127"));
         // With little time left: fast learning.
-        assert_eq!((rising(5.0).next.len(), rising(5.0).later.len()), (2, 0));
-        assert!(next(5.0).contains("learning_rate=0.3"));
+        assert_eq!((rising(1.0).next.len(), rising(1.0).later.len()), (2, 0));
+        assert!(next(1.0).contains("learning_rate=0.3"));
     }
 
     #[test]

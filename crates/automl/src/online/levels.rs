@@ -55,6 +55,8 @@ const GLANCE_ENDS: f64 = 0.02;
 pub(crate) struct Paces<'a> {
     /// A typical pipeline.
     pub(crate) typical: &'a dyn Fn(usize) -> f64,
+    /// Whether the search begins with boosting where there is no time for much else.
+    pub(crate) may_glance: bool,
     /// Boosting on histograms, if it is among those to search.
     pub(crate) boosting: Option<&'a dyn Fn(usize) -> f64>,
 }
@@ -80,7 +82,8 @@ pub(crate) fn levels(
     let largest = paces.boosting.map_or(0, |secs| largest_within(LAST_SHARE, secs));
     if largest >= last && first < largest {
         let n_rows = largest_within(LOOK_SHARE, paces.typical).min(largest);
-        let is_glance = (paces.typical)(largest) > GLANCE_SHARE * left.as_secs_f64();
+        let is_glance =
+            paces.may_glance && (paces.typical)(largest) > GLANCE_SHARE * left.as_secs_f64();
         let ends = if is_glance { GLANCE_ENDS } else { LOOK_ENDS };
         let look = Level { is_glance, ..Level::of(n_rows, begun + left.mul_f64(ends)) };
         return vec![look, Level { is_for_boosting: true, ..Level::of(largest, budget) }];
@@ -193,13 +196,13 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn typically(secs: &dyn Fn(usize) -> f64) -> Paces<'_> {
-        Paces { typical: secs, boosting: None }
+        Paces { typical: secs, may_glance: true, boosting: None }
     }
 
     #[test]
     fn boosting_has_its_rows_soon() {
         let (forest, boosting) = (|n: usize| n as f64 * 1e-4, |n: usize| n as f64 * 2e-5);
-        let paces = Paces { typical: &forest, boosting: Some(&boosting) };
+        let paces = Paces { typical: &forest, may_glance: true, boosting: Some(&boosting) };
         let of = |n_rows| levels(n_rows, Duration::ZERO, 30 * SECOND, &paces);
         let large = of(120_000);
         let all = Level { is_for_boosting: true, ..Level::of(120_000, 30 * SECOND) };

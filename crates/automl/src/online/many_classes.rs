@@ -5,21 +5,22 @@ use pitchpipe_learn::SearchSpace;
 use crate::surrogate::{Surrogate, TableSize};
 
 /// The most classes of the tables that runtimes were learnt from: beyond, a polynomial says anything.
-const MOST_SEEN: usize = 20;
+pub(super) const MOST_SEEN: usize = 20;
 
 /// Seconds that one probability takes to be made, put together and judged.
 const PROBABILITY_SECS: f64 = 4e-8;
 
 /// The most of the budget that all probabilities of one pipeline may take.
-const PROBABILITY_SHARE: f64 = 0.1;
+const PROBABILITY_SHARE: f64 = 0.05;
 
-/// The most rows that a search of so many seconds has time for: with many classes each has as many probabilities, and of those of a
+/// The most rows that a search of so many seconds of one core to a thread has time for: with many classes each has as many probabilities, and of those of a
 /// pipeline that was done just in time all are still to be judged.
 pub(super) fn most_rows(n_classes: usize, budget_secs: f64) -> usize {
     if n_classes <= MOST_SEEN {
         return usize::MAX;
     }
-    (PROBABILITY_SHARE * budget_secs / (PROBABILITY_SECS * n_classes as f64)) as usize
+    let n_rows = PROBABILITY_SHARE * budget_secs / (PROBABILITY_SECS * n_classes as f64);
+    (n_rows as usize).max(n_classes)
 }
 
 /// Predicted seconds of all pipelines of a space, cross-validated on a table of this size. What is done for each class takes as many times as
@@ -55,8 +56,10 @@ mod tests {
     #[test]
     fn many_classes_leave_time_for_fewer_rows() {
         assert_eq!(most_rows(10, 1.0), usize::MAX);
-        assert!((7_500..8_500).contains(&most_rows(1_000, 3.2)));
-        assert!(most_rows(1_000, 60.0) > 100_000);
+        assert!((3_500..4_500).contains(&most_rows(1_000, 3.2)));
+        // One of each class at least.
+        assert_eq!(most_rows(1_000, 0.1), 1_000);
+        assert!(most_rows(1_000, 60.0) > 70_000);
     }
 
     #[test]

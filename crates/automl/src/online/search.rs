@@ -202,6 +202,12 @@ impl<'a> Fit<'a> {
         self.pacing.seen(self.clock.elapsed())
     }
 
+    fn threads_a_core(&self) -> f64 {
+        let n_cores = available_parallelism().map_or(1, |n| n.get());
+        // What the clock may not decide must not depend on the machine.
+        if self.pacing.is_repeatable() { 1.0 } else { self.automl.threads as f64 / n_cores as f64 }
+    }
+
     fn drive(&self, kind: ErrorKind) -> Drive<'_> {
         let AutoMl { budget, threads, max_evaluations, .. } = *self.automl;
         let settings = Settings {
@@ -213,11 +219,10 @@ impl<'a> Fit<'a> {
             heeds_ensemble: self.automl.method.is_of_paper(),
         };
         let wall_per_cpu = 1.0 / threads.clamp(1, self.n_folds) as f64;
-        let threads_a_core = threads as f64 / available_parallelism().map_or(1, |n| n.get()) as f64;
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
         let n_cells = self.dataset.n_rows() * self.dataset.columns().len();
         let n_probabilities = self.most_rows() * self.dataset.labels().n_classes();
-        let budget = budget.crowded(threads_a_core).for_cells(n_cells, n_probabilities);
+        let budget = budget.crowded(self.threads_a_core()).for_cells(n_cells, n_probabilities);
         let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),
@@ -368,6 +373,7 @@ impl<'a> Fit<'a> {
         });
         let paces = Paces {
             typical: &pace(forest),
+            may_glance: self.automl.method == Method::Auto,
             boosting: boosting.as_ref().map(|pace| pace as &dyn Fn(usize) -> f64),
         };
         levels(n_rows, self.begun_after(), budget, &paces)
@@ -377,9 +383,10 @@ impl<'a> Fit<'a> {
     fn most_rows(&self) -> usize {
         let n_classes = self.dataset.labels().n_classes();
         let cells = (CELLS_SHARE * self.memory_limit as f64) as usize / size_of::<f64>();
-        let in_memory = cells / n_classes.max(1);
-        let in_time = many_classes::most_rows(n_classes, self.automl.budget.as_secs_f64());
-        self.dataset.n_rows().min(in_memory.min(in_time).max(SMALL_SAMPLE))
+        let in_memory = (cells / n_classes.max(1)).max(SMALL_SAMPLE);
+        let budget_secs = self.automl.budget.as_secs_f64() / self.threads_a_core().max(1.0);
+        let in_time = many_classes::most_rows(n_classes, budget_secs);
+        self.dataset.n_rows().min(in_memory).min(in_time)
     }
 
     /// Predicted seconds of all pipelines on so many rows; the recorded ones had three folds.
@@ -436,6 +443,7 @@ impl<'a> Fit<'a> {
             threads: self.automl.threads.max(1),
             team: Some(self.team.clone()),
             seed: self.automl.seed,
+            heeds_pace: self.pacing.heeds_measurements(),
             cancel: Some(Arc::clone(&self.cancel)),
             memory_limit: Some(self.memory_limit),
             memory: self.memory.clone(),

@@ -16,6 +16,7 @@ use super::drive::Drive;
 use super::evaluate::Evaluator;
 use super::event::{Happened, Listener};
 use super::library::{Judged, Judging, Rule};
+use super::many_classes::MOST_SEEN;
 use super::{AutoMlError, StopReason};
 
 /// One level of a search, as threads see it.
@@ -121,8 +122,10 @@ impl Work for Shift<'_, '_, '_> {
         let begun = std::time::Instant::now();
         let pipelines = Arc::clone(&self.orders()[order]);
         let (id, pipeline) = pipelines[position].clone();
+        let is_dear = self.rule.truth.n_classes() > MOST_SEEN;
+        // With few classes that takes no time.
         let judged = match outcome {
-            Outcome::Finished(evaluation) if self.desk().is_too_late_to_judge() => {
+            Outcome::Finished(evaluation) if is_dear && self.desk().is_too_late_to_judge() => {
                 let after = Duration::from_secs_f64(evaluation.alone_secs.max(0.0));
                 Judged::OutOfTime { after }
             }
@@ -167,7 +170,8 @@ enum Asked {
 impl Desk<'_, '_, '_> {
     /// Whether the time is over and there is a model, so that what has just come is not to be looked at any more.
     fn is_too_late_to_judge(&self) -> bool {
-        self.drive.left().is_zero() && !self.drive.combiner.library.learners().is_empty()
+        let has_model = self.drive.ledger.counts.n_evaluated > 0;
+        has_model && self.drive.left().is_zero()
     }
 
     fn next(&mut self) -> Result<Asked, AutoMlError> {
@@ -178,7 +182,9 @@ impl Desk<'_, '_, '_> {
         if let Some(reason) = drive.reason_to_stop() {
             return Ok(Asked::Over(Some(reason)));
         }
-        if drive.budget.is_past(self.until) || drive.is_time_to_confirm() {
+        // What a level is for is a first model at the least.
+        let is_past = drive.budget.is_past(self.until) && self.n_orders > 0;
+        if is_past || drive.is_time_to_confirm() {
             return Ok(Asked::Over(None));
         }
         drive.keep_to_memory();
@@ -256,7 +262,7 @@ impl Desk<'_, '_, '_> {
         seen.sort_by_key(|o| o.pipeline);
         drive.note_pace(&seen);
         if step.is_none() {
-            drive.climb(&seen);
+            drive.climb(&seen, drive.budget.since(begun));
         }
         let is_aside = !drive.settings.heeds_ensemble && drive.combiner.error().is_some();
         if !is_aside {

@@ -35,6 +35,9 @@ use progress::Reporter;
 /// Reading may take so much of the budget: with less left there is no search, and letting go of what was read takes time, too.
 const READING_SHARE: f64 = 0.9;
 
+/// Seconds a byte of a file that letting go of it takes, and of what was read from it.
+const LETTING_GO_SECS: f64 = 5e-10;
+
 /// Seconds a cell of the table that passes before the first pipeline can run.
 const BEGINNING_SECS: f64 = 6e-9;
 
@@ -43,8 +46,7 @@ pub(crate) fn run(
     started: Instant,
     stop: &Arc<AtomicBool>,
 ) -> Result<Done, Failure> {
-    let reading = args.time_budget.mul_f64(READING_SHARE);
-    let interrupt = Interrupt::watch(Arc::clone(stop), started + reading)?;
+    let interrupt = Interrupt::watch(Arc::clone(stop), started + time_to_read(args))?;
     check_output(args)?;
     let live = live::start(args, started, stop)?;
     let done = search(args, started, &interrupt, live.as_ref());
@@ -52,6 +54,15 @@ pub(crate) fn run(
         live.fail(failure.message().to_owned(), live::PATIENCE);
     }
     done
+}
+
+fn time_to_read(args: &FitArgs) -> Duration {
+    let n_bytes = match args.table.source() {
+        Source::Path(path) => std::fs::metadata(path).map_or(0, |about| about.len()),
+        _ => 0,
+    };
+    let letting_go = Duration::from_secs_f64(LETTING_GO_SECS * n_bytes as f64);
+    args.time_budget.mul_f64(READING_SHARE).saturating_sub(letting_go)
 }
 
 /// Searches, and writes what was found.
@@ -70,7 +81,13 @@ fn search(
     let n_cells = dataset.n_rows() * dataset.columns().len();
     let begun = started.elapsed() + Duration::from_secs_f64(BEGINNING_SECS * n_cells as f64);
     if !args.repeatable && begun > args.time_budget {
-        return Err(unread(&file, args.time_budget, &interrupt.flag()));
+        return Err(Failure::with_help(
+            format!(
+                "{file} was read, and no time of {} is left",
+                written_duration(args.time_budget)
+            ),
+            "give it more time (--time-budget), or fewer rows".to_owned(),
+        ));
     }
     notes::tell(args.voice(), &file, &table_report.notes);
 

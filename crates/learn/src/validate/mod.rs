@@ -54,6 +54,8 @@ pub struct Validation {
     pub pipeline_limit: Option<Duration>,
     /// When all work must end.
     pub deadline: Option<Instant>,
+    /// Whether fits leave out what their pace so far says cannot be had in time.
+    pub heeds_pace: bool,
     /// Ends the work when set.
     pub cancel: Option<Arc<AtomicBool>>,
     /// A ceiling on the bytes in use; each thread and fold may allocate its part.
@@ -80,6 +82,7 @@ impl Default for Validation {
             team: None,
             pipeline_limit: None,
             deadline: None,
+            heeds_pace: true,
             cancel: None,
             memory_limit: Some(8 << 30),
             memory: None,
@@ -211,6 +214,7 @@ impl Validation {
             .with_deadline(deadline)
             .with_memory_limit(self.memory_limit.map(|bytes| bytes / parts))
             .with_memory(self.memory.clone());
+        let ctx = if self.heeds_pace { ctx } else { ctx.heedless_of_pace() };
         match &self.cancel {
             Some(cancel) => ctx.with_cancel(Arc::clone(cancel)),
             None => ctx,

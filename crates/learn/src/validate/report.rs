@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use pitchpipe_table::Labels;
+
 use super::computation::{Done, Subscriber};
 use super::family::MemberResult;
 use super::fold::FoldData;
@@ -12,14 +14,24 @@ use super::schedule::{Ground, Schedule};
 use crate::estimate::FittedEstimator;
 use crate::{FitError, FittedPipeline, FittedPreparation, Pipeline, contained};
 
+/// With more classes, and so many probabilities, scoring takes as long as fitting does, for each member of a family.
+const MANY_CLASSES: usize = 20;
+const MANY_PROBABILITIES: usize = 1 << 20;
+
 impl Schedule<'_> {
+    /// Whether the time is over, and scoring would take much more of it.
+    fn is_too_late_to_score(&self, truth: &Labels) -> bool {
+        let n_classes = truth.n_classes();
+        let is_dear = n_classes > MANY_CLASSES && truth.len() * n_classes > MANY_PROBABILITIES;
+        is_dear && self.order.deadline.is_some_and(|deadline| Instant::now() > deadline)
+    }
+
     /// Measures a computation whose folds are complete and tells those who wait for it.
     pub(super) fn finish(&self, class: usize, estimator: usize, results: Vec<MemberResult>) {
         let Ground { truth, folds, options, .. } = self.ground;
-        // With many classes scoring takes as long as fitting, for each member of a family.
-        let is_late = self.order.deadline.is_some_and(|deadline| Instant::now() > deadline);
+        let is_late = self.is_too_late_to_score(truth);
         let scored = contained("scoring", || {
-            if is_late {
+            if is_late && results.iter().all(Result::is_ok) {
                 return Done::failed(FitError::OutOfTime);
             }
             #[cfg(test)]

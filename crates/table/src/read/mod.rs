@@ -98,7 +98,7 @@ pub struct ReadOptions {
     pub target: Option<String>,
     /// Whether a table without rows is one, with no rows, rather than an error.
     pub allow_no_rows: bool,
-    /// How many columns there may be, and how long rows.
+    /// How many columns there may be, how long rows, and how much all may take.
     pub limits: Limits,
 }
 

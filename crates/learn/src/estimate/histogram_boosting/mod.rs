@@ -347,7 +347,8 @@ impl<'a> Boosting<'a> {
     /// Fails where so many rounds are not to be had before the deadline, at the pace since boosting began: what would be done of
     /// them would be lost.
     fn check_time_for(&self, n_rounds: usize, begun: Instant) -> Result<(), FitError> {
-        let Some(left) = self.ctx.remaining().filter(|_| self.n_rounds > 0) else { return Ok(()) };
+        let heeds_pace = self.ctx.heeds_pace() && self.n_rounds > 0;
+        let Some(left) = self.ctx.remaining().filter(|_| heeds_pace) else { return Ok(()) };
         let secs_a_round = begun.elapsed().as_secs_f64() / self.n_rounds as f64;
         let wanted_secs = secs_a_round * n_rounds.saturating_sub(self.n_rounds) as f64;
         if HOPE * wanted_secs > left.as_secs_f64() {

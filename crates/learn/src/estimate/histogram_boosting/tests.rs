@@ -99,13 +99,17 @@ fn a_deadline_leaves_the_members_whose_rounds_were_done() {
 #[test]
 fn any_number_of_threads_gives_one_model() {
     let (x, y) = table(60_000, 3, 0);
-    let settings = HistogramBoosting { max_iter: 3, row_share: 0.8, ..few_rounds() };
-    let on = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        // A copy, as the bins are kept.
-        pool.install(|| fit(&settings, &x.clone(), &y))
-    };
-    assert_eq!(on(1), on(3));
+    // All rows of a tree, and some of them.
+    for row_share in [1.0, 0.8] {
+        let settings = HistogramBoosting { max_iter: 3, row_share, ..few_rounds() };
+        let on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            // A copy, as the bins are kept.
+            pool.install(|| fit(&settings, &x.clone(), &y))
+        };
+        assert_eq!(on(1), on(3));
+        assert_eq!(on(1), on(16));
+    }
 }
 
 #[test]
