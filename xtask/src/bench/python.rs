@@ -24,8 +24,9 @@ pub(crate) struct Options {
 }
 
 /// Systems and the environments that they run in.
-const SYSTEMS: [(&str, &str); 4] = [
+const SYSTEMS: [(&str, &str); 5] = [
     ("pitchpipe", "python-newest"),
+    ("pitchpipe-fast", "python-newest"),
     ("autogluon", "automl-autogluon"),
     ("flaml", "automl-flaml"),
     ("forest", "automl-sklearn"),
@@ -88,7 +89,7 @@ fn show(options: &Options, all: &[Said]) {
         options.budget
     );
     println!(
-        "{:<10} {:>6}  {:>6}  {:>12}  {:>10}  {:>8}  what",
+        "{:<14} {:>6}  {:>6}  {:>12}  {:>10}  {:>8}  what",
         "",
         "fit",
         "CPU",
@@ -98,7 +99,7 @@ fn show(options: &Options, all: &[Said]) {
     );
     for s in all {
         println!(
-            "{:<10} {:>5.1}s  {:>5.1}s  {:>11.2}s  {:>8.2}ms  {:>8.4}  {}",
+            "{:<14} {:>5.1}s  {:>5.1}s  {:>11.2}s  {:>8.2}ms  {:>8.4}  {}",
             s.system,
             s.fit_secs,
             s.fit_cpu_secs,
