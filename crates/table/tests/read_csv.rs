@@ -20,6 +20,18 @@ fn a_table_that_would_take_too_much_memory_is_refused_before_it_does() {
 }
 
 #[test]
+fn a_file_beyond_the_memory_is_refused_before_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    // No table at all: nobody has looked.
+    std::fs::write(&path, [0; 2_000]).unwrap();
+    let mut options = ReadOptions::default();
+    options.limits.bytes = Some(1_000);
+    let refused = read(&Source::Path(path), &options, &CancelCheck::never()).unwrap_err();
+    assert!(matches!(refused, TableError::BeyondMemory { bytes: 4_500, limit: 1_000, .. }));
+}
+
+#[test]
 fn each_column_takes_the_type_of_its_cells() {
     let t = table("i,f,s,d,m\n1,1.5,x,2024-03-10,\n-2,NA,y,?,\n,3e2,x,1970-01-01,null\n");
     assert_eq!(t.n_rows, 3);

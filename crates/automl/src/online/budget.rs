@@ -22,6 +22,14 @@ const CLOSING_PROBABILITY_SECS: f64 = 5e-8;
 const CLOSING_SHARE: f64 = 0.05;
 const CLOSING_PROBABILITY_SHARE: f64 = 0.12;
 
+/// A model of linear weights or means is written at so many bytes a second, at the least, and has so many for each column, class and
+/// fold: mean and variance. Before the first is there nobody knows what it will take to write.
+const FIRST_BYTES_A_SECOND: f64 = 160e6;
+const FIRST_BYTES: f64 = 16.0;
+
+/// The most of the budget that is kept for writing what is not there yet.
+const FIRST_WRITING_SHARE: f64 = 0.15;
+
 /// The most for both, however busy the machine is.
 const MOST_CLOSING: f64 = 0.4;
 
@@ -61,6 +69,8 @@ pub(crate) struct Budget<'a> {
     pacing: Pacing,
     /// What the end takes besides, at this size of the table.
     closing: Duration,
+    /// What writing a model may take, before there is one.
+    first_writing: Duration,
     /// What a second of a step's work takes on the clock: at first on an idle machine, then as measured.
     wall_per_cpu: f64,
     /// How many times as long work takes as on an idle machine.
@@ -85,6 +95,7 @@ impl<'a> Budget<'a> {
             total,
             pacing,
             closing: Duration::ZERO,
+            first_writing: Duration::ZERO,
             wall_per_cpu: idle_wall_per_cpu,
             slowdown: 1.0,
             choice_secs: 0.0,
@@ -107,6 +118,13 @@ impl<'a> Budget<'a> {
         let probabilities =
             secs(CLOSING_PROBABILITY_SECS, n_probabilities, CLOSING_PROBABILITY_SHARE);
         Self { closing: Duration::from_secs_f64(cells + probabilities), ..self }
+    }
+
+    /// The same where a model is of so many numbers: for each column, class and fold.
+    pub(crate) fn for_first_model(self, n_numbers: usize) -> Self {
+        let secs = FIRST_BYTES * n_numbers as f64 / FIRST_BYTES_A_SECOND;
+        let secs = secs.min(FIRST_WRITING_SHARE * self.total_secs());
+        Self { first_writing: Duration::from_secs_f64(secs), ..self }
     }
 
     /// What decides when something happens.
@@ -236,7 +254,8 @@ impl<'a> Budget<'a> {
         let margin = f64::midpoint(1.0, slowdown).min(MOST_MARGIN);
         let measured = Duration::from_secs_f64(margin * measured_secs);
         let closing = self.closing.mul_f64(slowdown).min(self.total.mul_f64(MOST_CLOSING));
-        (LEAST_RESERVE + end.write_time).mul_f64(slowdown) + closing + measured
+        let writing = end.write_time.max(self.first_writing);
+        (LEAST_RESERVE + writing).mul_f64(slowdown) + closing + measured
     }
 
     /// Pipelines that are predicted to take so long have been run.
@@ -297,6 +316,20 @@ mod tests {
         assert!((many_classes(6.0) - 5.82).abs() < 1e-3, "{}", many_classes(6.0));
         assert!((left(10_000) - 9.97).abs() < 1e-3 && (left(20_000_000) - 9.77).abs() < 1e-3);
         assert!((left(1_000_000_000) - 9.47).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_writing_of_a_large_model_is_planned_before_there_is_one() {
+        let left = |n_numbers: usize, write_secs: f64| {
+            let pacing = Pacing::Timed { threads: 2 };
+            let budget = Budget::new(&Still, Duration::from_secs(2), pacing, 1.0);
+            let end = End { write_time: Duration::from_secs_f64(write_secs), ..End::default() };
+            budget.for_first_model(n_numbers).left(end).as_secs_f64()
+        };
+        assert!((left(300, 0.0) - 1.97).abs() < 1e-3 && (left(1_000_000, 0.0) - 1.87).abs() < 1e-3);
+        // No more than a share, and what is known by then stands in its place.
+        assert!((left(100_000_000, 0.0) - 1.67).abs() < 1e-3);
+        assert!((left(1_000_000, 0.5) - 1.47).abs() < 1e-3);
     }
 
     #[test]

@@ -222,7 +222,12 @@ impl<'a> Fit<'a> {
         let budget = Budget::new(&self.clock, budget, self.pacing, wall_per_cpu);
         let n_cells = self.dataset.n_rows() * self.dataset.columns().len();
         let n_probabilities = self.most_rows() * self.dataset.labels().n_classes();
-        let budget = budget.crowded(self.threads_a_core()).for_cells(n_cells, n_probabilities);
+        let n_numbers =
+            self.dataset.columns().len() * self.dataset.labels().n_classes() * self.n_folds;
+        let budget = budget
+            .crowded(self.threads_a_core())
+            .for_cells(n_cells, n_probabilities)
+            .for_first_model(n_numbers);
         let memory = MemoryWatch::new(self.memory_limit, self.pacing.heeds_measurements());
         let drafts = match &self.automl.keeper {
             None => Drafts::default(),

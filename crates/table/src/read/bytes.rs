@@ -19,17 +19,23 @@ const ALWAYS_ALLOWED: usize = 1 << 28;
 /// grows a hundredfold to a quarter of a gigabyte was made to fill the memory.
 const MOST_EXPANSION: usize = 100;
 
-/// All bytes of the source, as stored.
+/// What text and its cells take, beside the text alone: a cell has eight bytes and is written in six or seven.
+const CELLS_AND_TEXT: (u64, u64) = (9, 4);
+
+/// All bytes of the source, as stored, if they are no more than `limit`.
 pub(super) fn load<'a>(
     source: &'a Source,
     file: &str,
+    limit: Option<u64>,
     cancel: &CancelCheck,
 ) -> Result<Cow<'a, [u8]>, TableError> {
     match source {
         Source::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
         Source::Stdin => {
             let size_hint = 0;
-            read_all(&mut io::stdin().lock(), size_hint, usize::MAX, cancel)
+            let most =
+                limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+            read_all(&mut io::stdin().lock(), size_hint, most, cancel)
                 .map(Cow::Owned)
                 .map_err(|stop| stop.explain(file, io_error))
         }
@@ -38,6 +44,10 @@ pub(super) fn load<'a>(
             let meta = handle.metadata().map_err(|e| io_error(file, e))?;
             if meta.is_dir() {
                 return Err(TableError::IsDirectory { file: file.to_owned() });
+            }
+            if let Some(limit) = limit.filter(|&limit| meta.len() > limit) {
+                let bytes = meta.len().saturating_mul(CELLS_AND_TEXT.0) / CELLS_AND_TEXT.1;
+                return Err(TableError::BeyondMemory { file: file.to_owned(), bytes, limit });
             }
             let size_hint = usize::try_from(meta.len()).unwrap_or(0);
             read_all(&mut handle, size_hint, usize::MAX, cancel)

@@ -119,7 +119,7 @@ pub fn read(
     cancel: &CancelCheck,
 ) -> Result<RawTable, TableError> {
     let file = source.name();
-    let stored = bytes::load(source, &file, cancel)?;
+    let stored = bytes::load(source, &file, options.limits.bytes, cancel)?;
     let (bytes, compression) = bytes::decompress(stored, &file, cancel)?;
     let format = match options.format {
         Some(format) => format,
