@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use pitchpipe_table::CancelCheck;
 
 use crate::console::say;
-use crate::failure::{Failure, NOTHING_YET};
+use crate::failure::Failure;
 
 /// How long reading may take to notice that it is to stop.
 const GRACE: Duration = Duration::from_millis(50);
@@ -25,10 +25,15 @@ pub(super) struct Interrupt {
 }
 
 impl Interrupt {
-    pub(super) fn watch(flag: Arc<AtomicBool>, deadline: Instant) -> Result<Self, Failure> {
+    /// `unread` says why the table was not read.
+    pub(super) fn watch(
+        flag: Arc<AtomicBool>,
+        deadline: Instant,
+        unread: impl Fn() -> Failure + Send + 'static,
+    ) -> Result<Self, Failure> {
         let interrupt = Self { flag, deadline, is_reading: Arc::new(Mutex::new(true)) };
         interrupt
-            .watch_reading()
+            .watch_reading(unread)
             .map_err(|e| Failure::new(format!("no thread can be started: {e}")))?;
         Ok(interrupt)
     }
@@ -50,7 +55,7 @@ impl Interrupt {
 
     /// A pipe that nobody writes to blocks its reader, which then asks no check; so a second pair of eyes
     /// ends the process on time.
-    fn watch_reading(&self) -> io::Result<()> {
+    fn watch_reading(&self, unread: impl Fn() -> Failure + Send + 'static) -> io::Result<()> {
         let (flag, deadline) = (self.flag(), self.deadline);
         let is_reading = Arc::clone(&self.is_reading);
         let watch = move || {
@@ -66,11 +71,7 @@ impl Interrupt {
                     continue;
                 }
                 if since.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                    let reason = match interrupted {
-                        true => NOTHING_YET,
-                        false => "the table could not be read within the time budget",
-                    };
-                    say(Failure::new(reason.to_owned()));
+                    say(unread());
                     std::process::exit(1);
                 }
             }

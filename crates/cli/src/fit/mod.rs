@@ -49,7 +49,9 @@ pub(crate) fn run(
     started: Instant,
     stop: &Arc<AtomicBool>,
 ) -> Result<Done, Failure> {
-    let interrupt = Interrupt::watch(Arc::clone(stop), started + time_to_read(args))?;
+    let (file, budget, flag) = (args.table.source().name(), args.time_budget, Arc::clone(stop));
+    let unread = move || unread(&file, budget, &flag);
+    let interrupt = Interrupt::watch(Arc::clone(stop), started + time_to_read(args), unread)?;
     check_output(args)?;
     let live = live::start(args, started, stop)?;
     let done = search(args, started, &interrupt, live.as_ref());

@@ -15,6 +15,9 @@ const HARDER: f64 = 10.0;
 /// Fewer rows than this prove nothing.
 const FEWEST_ROWS: usize = 40;
 
+/// A number is cut into twice as many ranges as there are classes: with fewer rows than this in a range, on average, any number would do.
+const FEWEST_IN_A_RANGE: usize = 10;
+
 /// So many rows are looked at, fewer of a table with very many columns.
 const MOST_ROWS: usize = 2000;
 const MOST_CELLS: usize = 4_000_000;
@@ -65,8 +68,9 @@ fn n_errors(column: &Column, rows: &[usize], codes: &[u32], n_classes: usize) ->
     match column {
         Column::Categorical { codes: levels, .. } => {
             let levels: Vec<u32> = rows.iter().map(|&row| levels[row]).collect();
-            errors_of_levels(&levels, codes, n_classes)
+            errors_of_levels(&levels, codes)
         }
+        Column::Numeric(_) if 2 * n_classes * FEWEST_IN_A_RANGE > rows.len() => rows.len(),
         Column::Numeric(values) => {
             let mut sorted: Vec<(f64, u32)> =
                 rows.iter().zip(codes).map(|(&row, &class)| (values[row], class)).collect();
@@ -83,60 +87,66 @@ fn n_errors(column: &Column, rows: &[usize], codes: &[u32], n_classes: usize) ->
 }
 
 /// A row is said to be of the class that most *other* rows of its level have.
-fn errors_of_levels(levels: &[u32], codes: &[u32], n_classes: usize) -> usize {
-    let mut by_level: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (&level, &class) in levels.iter().zip(codes) {
-        by_level.entry(level).or_insert_with(|| vec![0; n_classes])[class as usize] += 1;
-    }
-    let is_wrong = |(level, class): (&u32, &u32)| {
-        let counts = &by_level[level];
-        let own = counts[*class as usize] - 1;
-        counts.iter().enumerate().any(|(k, &n)| k != *class as usize && n >= own)
+fn errors_of_levels(levels: &[u32], codes: &[u32]) -> usize {
+    let mut rows: Vec<(u32, u32)> = levels.iter().copied().zip(codes.iter().copied()).collect();
+    rows.sort_unstable();
+    rows.chunk_by(|a, b| a.0 == b.0).map(errors_of_level).sum()
+}
+
+/// The same for the rows of one level, sorted by class.
+fn errors_of_level(rows: &[(u32, u32)]) -> usize {
+    let counts: Vec<usize> = rows.chunk_by(|a, b| a.1 == b.1).map(<[_]>::len).collect();
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let n_with_most = counts.iter().filter(|&&n| n == most).count();
+    let second = counts.iter().copied().filter(|&n| n < most).max().unwrap_or(0);
+    let is_wrong = |&&n: &&usize| {
+        let most_of_others = if n == most && n_with_most == 1 { second } else { most };
+        most_of_others >= n - 1
     };
-    levels.iter().zip(codes).filter(|&pair| is_wrong(pair)).count()
+    counts.iter().filter(is_wrong).sum()
 }
 
 /// Rows in the order of a number, cut into as many ranges as there are classes, and as many more: each range is said to
 /// be of its most common class.
 fn errors_of_ranges(sorted: &[(f64, u32)], n_classes: usize) -> usize {
-    let mut ranges = vec![(0, sorted.len())];
-    let errors = |(start, end): (usize, usize)| {
+    let range = |start: usize, end: usize| {
         let classes: Vec<u32> = sorted[start..end].iter().map(|pair| pair.1).collect();
-        end - start - counts(&classes, n_classes).into_iter().max().unwrap_or(0)
+        let n_errors = end - start - counts(&classes, n_classes).into_iter().max().unwrap_or(0);
+        (n_errors, start, end)
     };
+    let mut ranges = vec![range(0, sorted.len())];
     for _ in 1..2 * n_classes {
         // The range with the most errors is cut where that leaves the fewest.
-        let Some(worst) = (0..ranges.len()).max_by_key(|&i| errors(ranges[i])) else { break };
-        let range = ranges[worst];
-        let Some(at) = best_cut(sorted, range, n_classes) else { break };
-        ranges[worst] = (range.0, at);
-        ranges.push((at, range.1));
+        let Some(worst) = (0..ranges.len()).max_by_key(|&i| ranges[i].0) else { break };
+        let (_, start, end) = ranges[worst];
+        let Some(at) = best_cut(&sorted[start..end], n_classes) else { break };
+        ranges[worst] = range(start, start + at);
+        ranges.push(range(start + at, end));
     }
-    ranges.into_iter().map(errors).sum()
+    ranges.into_iter().map(|(n_errors, ..)| n_errors).sum()
 }
 
-fn best_cut(
-    sorted: &[(f64, u32)],
-    (start, end): (usize, usize),
-    n_classes: usize,
-) -> Option<usize> {
-    let mut above =
-        counts(&sorted[start..end].iter().map(|pair| pair.1).collect::<Vec<_>>(), n_classes);
+/// Where a range falls into two that are as pure as can be.
+fn best_cut(range: &[(f64, u32)], n_classes: usize) -> Option<usize> {
+    let classes: Vec<u32> = range.iter().map(|pair| pair.1).collect();
+    let mut above = counts(&classes, n_classes);
     let mut below = vec![0; n_classes];
+    // Squares prefer pure parts to large ones, where errors alone see no difference.
+    let mut squares_above: usize = above.iter().map(|&k| k * k).sum();
+    let mut squares_below = 0;
     let mut best = None;
-    for at in start + 1..end {
-        let class = sorted[at - 1].1 as usize;
+    for at in 1..range.len() {
+        let class = range[at - 1].1 as usize;
+        squares_below += 2 * below[class] + 1;
+        squares_above -= 2 * above[class] - 1;
         below[class] += 1;
         above[class] -= 1;
-        if sorted[at].0 == sorted[at - 1].0 || (sorted[at].0.is_nan() && sorted[at - 1].0.is_nan())
-        {
+        let (here, before) = (range[at].0, range[at - 1].0);
+        if here == before || (here.is_nan() && before.is_nan()) {
             continue;
         }
-        // Squares prefer pure parts to large ones, where errors alone see no difference.
-        let purity = |counts: &[usize], n: usize| {
-            counts.iter().map(|&k| (k * k) as f64).sum::<f64>() / n as f64
-        };
-        let gain = purity(&below, at - start) + purity(&above, end - at);
+        let purity = |squares: usize, n: usize| squares as f64 / n as f64;
+        let gain = purity(squares_below, at) + purity(squares_above, range.len() - at);
         if best.is_none_or(|(most, _)| gain > most) {
             best = Some((gain, at));
         }
@@ -228,6 +238,23 @@ mod tests {
             })
             .collect();
         assert_eq!(named, ["answer", "code"]);
+    }
+
+    #[test]
+    fn a_row_is_judged_by_the_other_rows_of_its_level() {
+        // A pair that agrees is right, one that does not is wrong, and so is a row alone.
+        assert_eq!(errors_of_levels(&[0, 0, 1, 1, 2], &[5, 5, 5, 6, 5]), 3);
+        // Two of one class and one of another: the two see one of each among the others.
+        assert_eq!(errors_of_levels(&[0, 0, 0], &[1, 1, 2]), 3);
+        assert_eq!(errors_of_levels(&[0, 0, 0, 0], &[1, 1, 2, 1]), 1);
+    }
+
+    #[test]
+    fn with_as_many_ranges_as_rows_a_number_says_nothing() {
+        let labels = Labels::from_codes((0..300).map(|row| row * 7 % 100), 100);
+        let noise =
+            Column::numeric((0..300).map(|row| f64::from(row * 7919 % 271)).collect::<Vec<_>>());
+        assert_eq!(telling_columns(&[input("noise", Kind::Numeric)], &[noise], &labels), []);
     }
 
     #[test]
