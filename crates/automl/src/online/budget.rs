@@ -30,7 +30,7 @@ const FIRST_BYTES: f64 = 16.0;
 /// The most of the budget that is kept for writing what is not there yet.
 const FIRST_WRITING_SHARE: f64 = 0.15;
 
-/// The most for both, however busy the machine is.
+/// The most for all of these, however busy the machine is.
 const MOST_CLOSING: f64 = 0.4;
 
 /// How long a step is waited for.
@@ -253,9 +253,9 @@ impl<'a> Budget<'a> {
         let slowdown = self.slowdown.clamp(1.0, MOST_SLOWDOWN);
         let margin = f64::midpoint(1.0, slowdown).min(MOST_MARGIN);
         let measured = Duration::from_secs_f64(margin * measured_secs);
-        let closing = self.closing.mul_f64(slowdown).min(self.total.mul_f64(MOST_CLOSING));
-        let writing = end.write_time.max(self.first_writing);
-        (LEAST_RESERVE + writing).mul_f64(slowdown) + closing + measured
+        let closing = self.closing + self.first_writing.saturating_sub(end.write_time);
+        let closing = closing.mul_f64(slowdown).min(self.total.mul_f64(MOST_CLOSING));
+        (LEAST_RESERVE + end.write_time).mul_f64(slowdown) + closing + measured
     }
 
     /// Pipelines that are predicted to take so long have been run.
