@@ -23,13 +23,14 @@ use std::time::Instant;
 
 use pitchpipe_table::Labels;
 use rand::RngExt;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use model::FittedHistogramBoosting;
 
 use crate::component::above_zero;
 use crate::scikit_learn::PythonScript;
-use crate::work_time::WorkTime;
+use crate::work_time::{Owner, WorkTime};
 use crate::{
     Character, Estimator, FamilyCost, Features, FitContext, FitError, Member, ModelSize, Stream,
 };
@@ -42,7 +43,7 @@ use objective::Objective;
 use split::Rules;
 use stopping::Stopping;
 use tree::Tree;
-use words::Units;
+use words::{Units, Word};
 
 /// The most leaves of a tree: one histogram is held for each.
 const MOST_LEAVES: usize = 4096;
@@ -137,11 +138,27 @@ impl Default for HistogramBoosting {
 impl HistogramBoosting {
     const COMPONENT: &'static str = "histogram_boosting";
 
-    /// The bytes that a fit allocates besides the bins.
-    fn bytes(&self, binned: &Binned, n_outputs: usize) -> u64 {
+    /// The bytes that a fit allocates besides the bins, where so many trees grow at once.
+    fn bytes(&self, binned: &Binned, n_outputs: usize, n_lanes: usize) -> u64 {
         let n_bins: usize = binned.columns.iter().map(bins::BinnedColumn::n_bins).sum();
         let leaves = self.max_leaf_nodes.min(binned.n_rows);
-        (16 * n_bins * leaves + binned.n_rows * (12 * n_outputs + 32)) as u64
+        (n_lanes * (16 * n_bins * leaves + 32 * binned.n_rows) + 12 * n_outputs * binned.n_rows)
+            as u64
+    }
+
+    /// How many trees of a round grow at once: one a thread, as far as the memory goes.
+    fn n_lanes(
+        &self,
+        binned: &Binned,
+        n_outputs: usize,
+        ctx: &FitContext,
+    ) -> Result<usize, FitError> {
+        let needed = |n_lanes| ctx.check_memory(Self::NAME, self.bytes(binned, n_outputs, n_lanes));
+        let wanted = rayon::current_num_threads().min(n_outputs);
+        if wanted > 1 && needed(wanted).is_ok() {
+            return Ok(wanted);
+        }
+        needed(1).map(|()| 1)
     }
 
     fn within_one(setting: &'static str, value: f64) -> Result<(), FitError> {
@@ -296,13 +313,23 @@ fn evaluate_rounds(
     Ok(())
 }
 
+/// Where one tree grows at a time.
+struct Lane<'a> {
+    grower: Grower<'a>,
+    /// The derivatives of all rows, a word each.
+    words: Vec<Word>,
+}
+
+/// A tree of a round: which output it is for, the columns it may use, and the scores that it moves.
+type Task<'o> = (usize, Layout, &'o mut [f64]);
+
 /// A fit under way.
 struct Boosting<'a> {
     settings: &'a HistogramBoosting,
     ctx: &'a FitContext,
     binned: &'a Binned,
     objective: Objective<'a>,
-    grower: Grower<'a>,
+    lanes: Vec<Lane<'a>>,
     levels: Vec<Option<Levels>>,
     stream: Stream,
     n_rounds: usize,
@@ -319,7 +346,7 @@ impl<'a> Boosting<'a> {
     ) -> Result<Self, FitError> {
         let binned = x.binned(HistogramBoosting::NAME, ctx)?;
         let n_outputs = if y.n_classes() == 2 { 1 } else { y.n_classes() };
-        ctx.check_memory(HistogramBoosting::NAME, settings.bytes(binned, n_outputs))?;
+        let n_lanes = settings.n_lanes(binned, n_outputs, ctx)?;
         let objective = Objective::new(y, settings.class_weight, ctx)?;
         let stream = ctx.stream().named(HistogramBoosting::NAME);
         let stopping = Stopping::new(settings.patience, y.len(), stream);
@@ -330,12 +357,15 @@ impl<'a> Boosting<'a> {
             // Each tree has its own.
             units: Units::new(binned.n_rows, 1.0, 0.25),
         };
+        let (leaves, growth) = (settings.max_leaf_nodes, settings.growth);
+        let lane =
+            |_| Lane { grower: Grower::new(binned, rules, leaves, growth, ctx), words: Vec::new() };
         Ok(Self {
             settings,
             ctx,
             binned,
             objective,
-            grower: Grower::new(binned, rules, settings.max_leaf_nodes, settings.growth, ctx),
+            lanes: (0..n_lanes).map(lane).collect(),
             levels: levels_of(binned),
             stream,
             n_rounds: 0,
@@ -365,16 +395,7 @@ impl<'a> Boosting<'a> {
             let rows = self.sampled_rows(stream);
             self.objective.update(self.ctx)?;
             // A round joins as a whole or not at all.
-            let mut round = Vec::with_capacity(n_outputs);
-            for output in 0..n_outputs {
-                let layout = self.sampled_columns(stream.child(output as u64));
-                let tree_key = Stream::new((self.n_rounds * n_outputs + output) as u64).key();
-                let words = self.objective.words(output, tree_key as u32);
-                let rate = self.settings.learning_rate;
-                let grown = self.grower.grow(&layout, rows.as_deref(), words, rate)?;
-                self.grower.move_scores(&grown, self.objective.scores_mut(output));
-                round.push(grown.tree);
-            }
+            let mut round = self.grow_round(rows.as_deref(), stream)?;
             self.trees.append(&mut round);
             self.n_rounds += 1;
             if let Some(stopping) = &mut self.stopping {
@@ -385,6 +406,37 @@ impl<'a> Boosting<'a> {
             self.trees.truncate(stopping.n_best() * n_outputs);
         }
         Ok(())
+    }
+
+    /// Grows a tree for each output, and moves their scores.
+    fn grow_round(&mut self, rows: Option<&[u32]>, stream: Stream) -> Result<Vec<Tree>, FitError> {
+        let n_outputs = self.objective.start().len();
+        let layouts: Vec<Layout> =
+            (0..n_outputs).map(|k| self.sampled_columns(stream.child(k as u64))).collect();
+        let (first_key, rate) = (self.n_rounds * n_outputs, self.settings.learning_rate);
+        let (derivatives, scores) = self.objective.parts();
+        let tasks = layouts.into_iter().zip(scores).enumerate();
+        let mut tasks: Vec<Task<'_>> = tasks.map(|(k, (layout, s))| (k, layout, s)).collect();
+        let grow = |lane: &mut Lane<'_>, (output, layout, scores): &mut Task<'_>| {
+            let tree_key = Stream::new((first_key + *output) as u64).key();
+            let units = derivatives.words(*output, tree_key as u32, &mut lane.words);
+            let grown = lane.grower.grow(layout, rows, (units, &lane.words), rate)?;
+            lane.grower.move_scores(&grown, scores);
+            Ok(grown.tree)
+        };
+        if let [lane] = self.lanes.as_mut_slice() {
+            return tasks.iter_mut().map(|task| grow(lane, task)).collect();
+        }
+        // Each lane has its share of the outputs.
+        let share = n_outputs.div_ceil(self.lanes.len());
+        let owner = Owner::here();
+        let parts = self.lanes.par_iter_mut().zip(tasks.par_chunks_mut(share));
+        let grow_part = |(lane, tasks): (&mut Lane<'_>, &mut [Task<'_>])| {
+            let trees = || tasks.iter_mut().map(|task| grow(lane, task)).collect();
+            owner.part(trees)
+        };
+        let trees = parts.map(grow_part).collect::<Result<Vec<Vec<Tree>>, FitError>>()?;
+        Ok(trees.into_iter().flatten().collect())
     }
 
     /// The rows that a round's trees are grown on; `None` for all.

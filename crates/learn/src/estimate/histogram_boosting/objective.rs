@@ -3,6 +3,8 @@
 //! Sums of whole numbers do not depend on their order, so that a fit is the same on any number of threads, and
 //! a histogram less one of its parts is exactly the other part.
 
+use std::slice::ChunksMut;
+
 use pitchpipe_table::Labels;
 use rayon::prelude::*;
 
@@ -24,7 +26,6 @@ pub(super) struct Objective<'a> {
     told_start: Vec<f64>,
     scores: Vec<f64>,
     gradients: Vec<f32>,
-    words: Vec<Word>,
     /// What a row of each class counts; `None` where all count one.
     weights: Option<Vec<f32>>,
 }
@@ -53,8 +54,7 @@ impl<'a> Objective<'a> {
             scores.resize(scores.len() + n_rows, score);
         }
         let gradients = vec![0.0; scores.len()];
-        let words = vec![0; n_rows];
-        Ok(Self { y: y.codes(), n_rows, start, told_start, scores, gradients, words, weights })
+        Ok(Self { y: y.codes(), n_rows, start, told_start, scores, gradients, weights })
     }
 
     /// The scores before the first round.
@@ -86,8 +86,11 @@ impl<'a> Objective<'a> {
         rows.iter().map(of_row).sum()
     }
 
-    pub(super) fn scores_mut(&mut self, output: usize) -> &mut [f64] {
-        &mut self.scores[output * self.n_rows..(output + 1) * self.n_rows]
+    /// The derivatives at the present scores, and the scores of each output, which the trees that are grown on them move.
+    pub(super) fn parts(&mut self) -> (Derivatives<'_>, ChunksMut<'_, f64>) {
+        let (gradients, weights) = (&self.gradients, self.weights.as_deref());
+        let derivatives = Derivatives { y: self.y, n_rows: self.n_rows, gradients, weights };
+        (derivatives, self.scores.chunks_mut(self.n_rows))
     }
 
     /// The gradients at the present scores.
@@ -104,10 +107,22 @@ impl<'a> Objective<'a> {
         });
         Ok(())
     }
+}
 
+/// The derivatives of a round's trees.
+#[derive(Clone, Copy)]
+pub(super) struct Derivatives<'o> {
+    y: &'o [u32],
+    n_rows: usize,
+    gradients: &'o [f32],
+    weights: Option<&'o [f32]>,
+}
+
+impl Derivatives<'_> {
     /// The derivatives of an output as whole numbers, a word for each row. `key` is the tree's own: it decides which way
     /// each is rounded.
-    pub(super) fn words(&mut self, output: usize, key: u32) -> (Units, &[Word]) {
+    pub(super) fn words(&self, output: usize, key: u32, words: &mut Vec<Word>) -> Units {
+        words.resize(self.n_rows, 0);
         let gradients = &self.gradients[output * self.n_rows..(output + 1) * self.n_rows];
         let largest = |chunk: &[f32]| {
             let (mut gradient, mut hessian) = (0.0f32, 0.0f32);
@@ -117,8 +132,7 @@ impl<'a> Objective<'a> {
             }
             (gradient, hessian)
         };
-        let heaviest =
-            self.weights.as_ref().map_or(1.0, |w| w.iter().copied().fold(0.0f32, f32::max));
+        let heaviest = self.weights.map_or(1.0, |w| w.iter().copied().fold(0.0f32, f32::max));
         let owner = Owner::here();
         let larger = |a: (f32, f32), b: (f32, f32)| (a.0.max(b.0), a.1.max(b.1));
         let (gradient, hessian) = gradients
@@ -126,10 +140,10 @@ impl<'a> Objective<'a> {
             .map(|g| owner.part(|| largest(g)))
             .reduce(|| (0.0, 0.0), larger);
         let units = Units::new(self.n_rows, heaviest * gradient, heaviest * hessian);
-        let words = self.words.par_chunks_mut(ROWS_AT_ONCE);
+        let words = words.par_chunks_mut(ROWS_AT_ONCE);
         let pack_part = |at: usize, to: &mut [Word], from: &[f32]| {
             let first = at * ROWS_AT_ONCE;
-            match &self.weights {
+            match self.weights {
                 None => pack(units, from, |_| 1.0, first as u32, key, to),
                 Some(weights) => {
                     let classes = &self.y[first..first + from.len()];
@@ -140,7 +154,7 @@ impl<'a> Objective<'a> {
         words.zip(gradients.par_chunks(ROWS_AT_ONCE)).enumerate().for_each(|(at, (to, from))| {
             owner.part(|| pack_part(at, to, from));
         });
-        (units, &self.words)
+        units
     }
 }
 
@@ -171,8 +185,9 @@ mod tests {
         for (k, expected) in [0.25, 0.25, -0.5].into_iter().enumerate() {
             assert!((objective.gradients[4 * k + 2] - expected).abs() < 1e-6, "{k}");
         }
-        let (units, words) = objective.words(2, 7);
-        let sums = units.sums(words);
+        let mut words = Vec::new();
+        let units = objective.parts().0.words(2, 7, &mut words);
+        let sums = units.sums(&words);
         // .5 + .5 - .5 - .5, and four hessians of a quarter.
         assert!(units.gradient(sums).abs() < 1e-3 && (units.hessian(sums) - 1.0).abs() < 1e-2);
         assert_eq!(units.count(sums), 4);
