@@ -82,7 +82,10 @@ pub(super) fn clone(interpreter: &Interpreter) -> Result<(), String> {
         .arg(format!("file://{}", python::root().display()))
         .arg(&folder))?;
     let fresh = environment(interpreter)?;
-    install(&fresh, &[folder.as_os_str()])?;
+    let installed = install(&fresh, &[folder.as_os_str()]);
+    // What was compiled from it counts as ours: only without these files does cargo look at ours again.
+    let _ = fs::remove_dir_all(&folder);
+    installed?;
     works(&fresh)
 }
 
