@@ -22,7 +22,7 @@ const MOST_EXPANSION: usize = 100;
 /// What text and its cells take, beside the text alone: a cell has eight bytes and is written in six or seven.
 const CELLS_AND_TEXT: (u64, u64) = (9, 4);
 
-/// All bytes of the source, as stored, if they are no more than `limit`.
+/// All bytes of the source, as stored; a file is first asked whether it has no more than `limit`.
 pub(super) fn load<'a>(
     source: &'a Source,
     file: &str,
@@ -33,9 +33,7 @@ pub(super) fn load<'a>(
         Source::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
         Source::Stdin => {
             let size_hint = 0;
-            let most =
-                limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-            read_all(&mut io::stdin().lock(), size_hint, most, cancel)
+            read_all(&mut io::stdin().lock(), size_hint, usize::MAX, cancel)
                 .map(Cow::Owned)
                 .map_err(|stop| stop.explain(file, io_error))
         }
